@@ -1,0 +1,1 @@
+# prolog/local.mk

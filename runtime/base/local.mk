@@ -1,0 +1,9 @@
+# runtime/base/local.mk
+libpipc_core_la_SOURCES += \
+	runtime/base/error.c runtime/base/error.h \
+	runtime/base/file.c runtime/base/file.h \
+	runtime/base/half.h \
+	runtime/base/hash.h \
+	runtime/base/log.c runtime/base/log.h \
+	runtime/base/option.c runtime/base/option.h \
+	runtime/base/types.c

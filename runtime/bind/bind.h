@@ -1,0 +1,72 @@
+/* bind/bind.h - ranks of one node + tree -> GPU, cores, NUMA node, NIC for each rank.
+ *
+ * Pure: it reads no file, no environment, no clock. The same input gives the same output on every
+ * rank, which is why each task can compute the whole node's binding by itself.
+ */
+#ifndef PIPC_BIND_BIND_H
+#define PIPC_BIND_BIND_H
+
+#include <hwloc.h>
+#include <stdbool.h>
+
+#include "runtime/base/error.h"
+#include "runtime/topo/topo.h"
+
+#define PIPC__BIND_MAX 64 /* GPUs or ranks of one node */
+
+typedef enum pipc__bind_mode {
+    PIPC__BIND_SWITCH, /* fill one switch before the next */
+    PIPC__BIND_NONE    /* leave GPUs, cores and memory as Slurm gave them */
+} pipc__bind_mode_t;
+
+typedef struct pipc__bind_request {
+    pipc__bind_mode_t mode;
+    int nranks;                  /* tasks of this step on this node, 1..PIPC__BIND_MAX */
+    int gpus[PIPC__BIND_MAX];    /* GPUs of the job, object indexes of the tree, in any order */
+    int ngpus;                   /* 0: no GPU was granted; cores only */
+} pipc__bind_request_t;
+
+typedef struct pipc__bind_rank {
+    int gpu;    /* object index, or PIPC__UNKNOWN */
+    int numa;   /* index into topo->numas of the memory nearest to the GPU, or PIPC__UNKNOWN */
+    int nic;    /* object index of the nearest NIC, or PIPC__UNKNOWN */
+    int group;  /* the switch that the GPU shares (object index), or PIPC__UNKNOWN */
+    bool shared; /* another rank has the same GPU (more ranks than GPUs) */
+} pipc__bind_rank_t;
+
+typedef struct pipc__binding {
+    int nranks;
+    pipc__bind_rank_t rank[PIPC__BIND_MAX];
+    int order[PIPC__BIND_MAX]; /* the job's GPUs (object indexes) in the order ranks take them */
+    int norder;
+} pipc__binding_t;
+
+/* Decide the binding of a node. PIPC_ERR_INVALID for counts out of range or an index that is no
+ * GPU of the tree. More ranks than GPUs: rank r gets GPU r mod n, marked shared. */
+pipc_status_t pipc__bind(const pipc__topo_t *topo, const pipc__bind_request_t *req,
+                         pipc__binding_t *out, pipc__error_t *err);
+
+/* Cores for one rank: @granted cut to the cores near its GPU, shared out among the ranks whose GPU
+ * is near the same node so that they do not overlap where there are enough. Never empty: where no
+ * granted core is near, *out is @granted and *near is false. @out is allocated by the caller. */
+pipc_status_t pipc__bind_cores(const pipc__topo_t *topo, const pipc__binding_t *binding, int rank,
+                               hwloc_const_bitmap_t granted, hwloc_bitmap_t out, bool *near,
+                               pipc__error_t *err);
+
+/* How Slurm showed the GPUs of the step to its tasks. */
+typedef enum pipc__show {
+    PIPC__SHOW_SAME, /* every task has the same list (--gpus-per-node, --gres) */
+    PIPC__SHOW_OWN,  /* each task has a list of its own (--gpus-per-task, --gpu-bind) */
+    PIPC__SHOW_ONE   /* one task on the node with all GPUs (torchrun) */
+} pipc__show_t;
+
+/* The order of a task's visible devices, so that the program's own choice lands on the bound GPU:
+ *   SAME  permuted identically for all tasks so that entry r is rank r's GPU (r < n)
+ *   OWN   the task's own GPU first, then the rest of its list in binding order
+ *   ONE   binding (switch) order
+ * list[n] holds object indexes (the task's visible GPUs) and is permuted in place; nothing is added
+ * or dropped. */
+pipc_status_t pipc__bind_visible(const pipc__binding_t *binding, int rank, pipc__show_t show,
+                                 int *list, int n, pipc__error_t *err);
+
+#endif

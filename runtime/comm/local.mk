@@ -1,0 +1,1 @@
+# runtime/comm/local.mk

@@ -1,0 +1,1 @@
+# runtime/tools/local.mk

@@ -1,0 +1,1 @@
+# runtime/tune/local.mk

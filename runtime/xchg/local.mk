@@ -1,0 +1,1 @@
+# runtime/xchg/local.mk

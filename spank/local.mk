@@ -1,0 +1,1 @@
+# spank/local.mk

@@ -1,0 +1,7 @@
+# tests/unit/local.mk - a program a module; add: check_PROGRAMS += X, X_SOURCES, X_CFLAGS, X_LDADD
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/base
+endif
+tests_unit_base_SOURCES = tests/unit/base.c
+tests_unit_base_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_base_LDADD = $(UNIT_LIBS)
