@@ -5,3 +5,10 @@ endif
 tests_unit_base_SOURCES = tests/unit/base.c
 tests_unit_base_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_base_LDADD = $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/plan
+endif
+tests_unit_plan_SOURCES = tests/unit/plan.c
+tests_unit_plan_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plan_LDADD = $(UNIT_LIBS)

@@ -1,0 +1,40 @@
+/* plan/check.h - proves a sequence of plans right, or names the place where it is wrong.
+ */
+#ifndef PIPC_PLAN_CHECK_H
+#define PIPC_PLAN_CHECK_H
+
+#include <stdbool.h>
+
+#include "runtime/base/error.h"
+#include "runtime/plan/plan.h"
+
+/* One call of a communicator. */
+typedef struct pipc__check_call {
+    const pipc__plan_t *plan;
+    int rounds;    /* pieces that the message is cut into, 1..PIPC__CHECK_ROUNDS_MAX */
+    int lanes;     /* 1..PIPC__CHECK_LANES_MAX */
+    bool in_place; /* input and output are the same memory */
+} pipc__check_call_t;
+
+#define PIPC__CHECK_ROUNDS_MAX 8
+#define PIPC__CHECK_LANES_MAX 2 /* lanes are alike, so two show every conflict between lanes */
+
+/* Structure alone: every rank, slot, chunk and flag is in range; every wait has exactly one signal
+ * and no flag has two; user buffers are touched by their own rank only. */
+pipc_status_t pipc__plan_validate(const pipc__plan_t *plan, pipc__error_t *err);
+
+/* Run the calls one after the other, symbolically, with @buffers staging areas (the executors have
+ * PIPC__BUFFERS), and prove that
+ *   - every output element holds every contribution that the collective asks for, exactly once,
+ *     of this call and this round, and as the same expression on every rank (bit-identical);
+ *   - every wait is reached by its signal (no deadlock);
+ *   - any two accesses to the same place, one of them a write, are ordered by one lane's program
+ *     order, the join of a rank's lanes between two calls, and signal-to-wait edges alone.
+ * Where two calls cut staging differently, every slot of the one is taken to overlap every slot of
+ * the other. All plans must have the same number of ranks.
+ *
+ * Fails with PIPC_ERR_INVALID and a text that names plan, call, round, rank and step. */
+pipc_status_t pipc__plan_check(const pipc__check_call_t *calls, int ncalls, int buffers,
+                               pipc__error_t *err);
+
+#endif

@@ -1,0 +1,202 @@
+/* plan/generate.c - see generate.h
+ *
+ * Both plans push: the user's buffer is only ever touched by its own rank, so it needs no
+ * registration, may have any alignment and may be the output as well. Peers are taken in rotated
+ * order (rank + 1, rank + 2, ...), so that no rank is everybody's first target.
+ */
+#include "runtime/plan/generate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[PIPC__PLAN_KINDS] = {
+    [PIPC__ONE_SHOT] = "one-shot",
+    [PIPC__TWO_SHOT] = "two-shot",
+};
+
+const char *pipc__plan_name(pipc__plan_kind_t kind)
+{
+    return (unsigned int)kind < PIPC__PLAN_KINDS ? names[kind] : NULL;
+}
+
+static pipc__ref_t input(int rank)
+{
+    return (pipc__ref_t){PIPC__INPUT, (uint8_t)rank, 0};
+}
+
+static pipc__ref_t output(int rank)
+{
+    return (pipc__ref_t){PIPC__OUTPUT, (uint8_t)rank, 0};
+}
+
+static pipc__ref_t slot(int rank, int index)
+{
+    return (pipc__ref_t){PIPC__SLOT, (uint8_t)rank, (uint16_t)index};
+}
+
+/* The next op of @rank's program; room was made by plan_alloc(). */
+static pipc__op_t *append(pipc__plan_t *p, int rank, pipc__op_kind_t kind)
+{
+    pipc__op_t *op = &p->ops[rank][p->nops[rank]++];
+
+    op->kind = (uint8_t)kind;
+    return op;
+}
+
+static void copy(pipc__plan_t *p, int rank, int chunk, pipc__ref_t src, pipc__ref_t dst)
+{
+    pipc__op_t *op = append(p, rank, PIPC__COPY);
+
+    op->chunk = (uint16_t)chunk;
+    op->dst = dst;
+    op->nsrc = 1;
+    op->src[0] = src;
+}
+
+static void signal_peer(pipc__plan_t *p, int rank, int peer, int flag)
+{
+    pipc__op_t *op = append(p, rank, PIPC__SIGNAL);
+
+    op->peer = (uint16_t)peer;
+    op->flag = (uint16_t)flag;
+}
+
+static void wait_peer(pipc__plan_t *p, int rank, int peer, int flag)
+{
+    pipc__op_t *op = append(p, rank, PIPC__WAIT);
+
+    op->peer = (uint16_t)peer;
+    op->flag = (uint16_t)flag;
+}
+
+/* output(rank) = sum over q of (q == rank ? input : slot q), in rank order on every rank: that
+ * order is what makes the result bit-identical everywhere. */
+static void sum_in_rank_order(pipc__plan_t *p, int rank, int chunk)
+{
+    pipc__op_t *op = append(p, rank, PIPC__SUM);
+
+    op->chunk = (uint16_t)chunk;
+    op->dst = output(rank);
+    op->nsrc = (uint8_t)p->nranks;
+    for (int q = 0; q < p->nranks; q++)
+        op->src[q] = q == rank ? input(rank) : slot(rank, q);
+}
+
+/* One-shot, rank r of n; slot q and flag q of a rank belong to sender q:
+ *
+ *     input(r) --push--> slot r of every peer        then signal flag r there
+ *     wait for all flags
+ *     output(r) = slot 0 + .. + input(r) + .. + slot n-1
+ *
+ * Sends (n - 1) S, one latency. In place is safe: the push has read input before the sum writes.
+ */
+static void one_shot(pipc__plan_t *p)
+{
+    int n = p->nranks;
+
+    p->nchunks = 1;
+    p->nslots = p->nflags = n;
+    for (int r = 0; r < n; r++) {
+        for (int i = 1; i < n; i++) {
+            int peer = (r + i) % n;
+            copy(p, r, 0, input(r), slot(peer, r));
+            signal_peer(p, r, peer, r);
+        }
+        for (int i = 1; i < n; i++)
+            wait_peer(p, r, (r + n - i) % n, (r + n - i) % n);
+        sum_in_rank_order(p, r, 0);
+    }
+}
+
+/* Two-shot, rank r of n, chunk c belongs to rank c; slots and flags 0..n-1 are for the first shot,
+ * n..2n-1 for the second:
+ *
+ *     input(r)[c] --push--> slot r of rank c                  every c != r
+ *     output(r)[r] = slot 0 + .. + input(r)[r] + .. + slot n-1
+ *     output(r)[r] --push--> slot n + r of every peer         the owner's own bits
+ *     output(r)[c] = slot n + c                               every c != r
+ *
+ * Sends 2 (n - 1) / n S, two latencies. In place is safe: chunk c of input is read by the push of
+ * the first shot, long before the second shot overwrites it.
+ */
+static void two_shot(pipc__plan_t *p)
+{
+    int n = p->nranks;
+
+    p->nchunks = n;
+    p->nslots = p->nflags = 2 * n;
+    for (int r = 0; r < n; r++) {
+        for (int i = 1; i < n; i++) {
+            int c = (r + i) % n;
+            copy(p, r, c, input(r), slot(c, r));
+            signal_peer(p, r, c, r);
+        }
+        for (int i = 1; i < n; i++)
+            wait_peer(p, r, (r + n - i) % n, (r + n - i) % n);
+        sum_in_rank_order(p, r, r);
+        for (int i = 1; i < n; i++) {
+            int peer = (r + i) % n;
+            copy(p, r, r, output(r), slot(peer, n + r));
+            signal_peer(p, r, peer, n + r);
+        }
+        for (int i = 1; i < n; i++) {
+            int c = (r + n - i) % n;
+            wait_peer(p, r, c, n + c);
+            copy(p, r, c, slot(r, n + c), output(r));
+        }
+    }
+}
+
+static pipc__plan_t *plan_alloc(int nranks, int ops_each)
+{
+    pipc__plan_t *p = calloc(1, sizeof(*p));
+
+    if (!p)
+        return NULL;
+    p->nranks = nranks;
+    for (int r = 0; r < nranks; r++) {
+        p->ops[r] = calloc((size_t)ops_each, sizeof(*p->ops[r]));
+        if (!p->ops[r]) {
+            pipc__plan_free(p);
+            return NULL;
+        }
+    }
+    return p;
+}
+
+pipc_status_t pipc__plan_make(pipc__plan_t **plan, pipc__plan_kind_t kind, int nranks,
+                              pipc__error_t *err)
+{
+    *plan = NULL;
+    if (nranks < 1 || nranks > PIPC__RANKS_MAX)
+        return pipc__fail(err, PIPC_ERR_INVALID, "a plan for %d ranks: 1 to %d are possible", nranks,
+                          PIPC__RANKS_MAX);
+    if (!pipc__plan_name(kind))
+        return pipc__fail(err, PIPC_ERR_INVALID, "no plan has the number %d", (int)kind);
+
+    pipc__plan_t *p = plan_alloc(nranks, 1 + 7 * (nranks - 1)); /* two-shot's 7 ops a peer */
+    if (!p)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a plan of %d ranks", nranks);
+    p->collective = PIPC__ALLREDUCE;
+    snprintf(p->name, sizeof(p->name), "%s", pipc__plan_name(kind));
+    if (kind == PIPC__ONE_SHOT)
+        one_shot(p);
+    else
+        two_shot(p);
+    *plan = p;
+    return PIPC_OK;
+}
+
+void pipc__plan_free(pipc__plan_t *plan)
+{
+    int saved = errno;
+
+    if (!plan)
+        return;
+    for (int r = 0; r < PIPC__RANKS_MAX; r++)
+        free(plan->ops[r]);
+    free(plan);
+    errno = saved;
+}

@@ -1,0 +1,26 @@
+/* plan/generate.h - makes plans. Each generator's drawing stands at its function in generate.c.
+ */
+#ifndef PIPC_PLAN_GENERATE_H
+#define PIPC_PLAN_GENERATE_H
+
+#include "runtime/base/error.h"
+#include "runtime/plan/plan.h"
+
+/* The plans that exist; their names are those of `pcie-ipc-bench --plan`. */
+typedef enum pipc__plan_kind {
+    PIPC__ONE_SHOT, /* "one-shot": everybody sends everything to everybody */
+    PIPC__TWO_SHOT, /* "two-shot": direct reduce-scatter, then direct all-gather */
+    PIPC__PLAN_KINDS
+} pipc__plan_kind_t;
+
+/* "one-shot", ...; NULL outside the enumeration. Static. */
+const char *pipc__plan_name(pipc__plan_kind_t kind);
+
+/* Make the all-reduce plan @kind for @nranks ranks (1..PIPC__RANKS_MAX). The caller releases it
+ * with pipc__plan_free(). On failure *plan is NULL. */
+pipc_status_t pipc__plan_make(pipc__plan_t **plan, pipc__plan_kind_t kind, int nranks,
+                              pipc__error_t *err);
+
+void pipc__plan_free(pipc__plan_t *plan); /* NULL is allowed; keeps errno */
+
+#endif

@@ -1,0 +1,136 @@
+/* plan/plan.h - a plan is data: what each rank copies, sums, signals and waits for.
+ *
+ * A plan knows no pointers, no sizes and no devices. Three readers share it: the checker proves it
+ * right, the executors (CPU, CUDA) run it, a simulator can put it on a topology. This header is
+ * plain data for C and CUDA C alike: the kernels include nothing else of the project.
+ *
+ * One round of a plan moves one piece of the message that fits into staging:
+ *
+ *     message   |----- round 0 -----|----- round 1 -----|- round 2 -|
+ *     round     |  chunk 0  |  chunk 1  | ...                            nchunks
+ *     chunk     | lane 0 | lane 1 | ...                                  lanes
+ *
+ * Every lane (a thread block on a GPU, the whole process on a CPU) runs the rank's whole program
+ * on its own part of each chunk, with its own flags and its own part of each slot, so lanes of a
+ * rank never wait for each other inside a call; at a call's end they join.
+ */
+#ifndef PIPC_PLAN_PLAN_H
+#define PIPC_PLAN_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__CUDACC__)
+#define PIPC__HD __host__ __device__
+#else
+#define PIPC__HD
+#endif
+
+#define PIPC__RANKS_MAX 16  /* ranks of one communicator on one node */
+#define PIPC__SLOTS_MAX 32  /* staging slots a rank: two-shot takes two a rank */
+#define PIPC__FLAGS_MAX 32  /* flags a rank and lane: two-shot takes two a rank */
+#define PIPC__BUFFERS 2     /* staging areas; round g uses area g mod 2 */
+#define PIPC__SPLIT_BYTES 128 /* chunks and lanes begin at multiples of it: one cache line of a GPU */
+
+typedef enum pipc__collective {
+    PIPC__ALLREDUCE,      /* output chunk c = sum over ranks of input chunk c, every c, every rank */
+    PIPC__REDUCE_SCATTER, /* rank r has output chunk r only */
+    PIPC__ALLGATHER       /* output chunk c = input chunk c of rank c */
+} pipc__collective_t;
+
+typedef enum pipc__place {
+    PIPC__INPUT,  /* the user's send buffer; only its own rank reads it, nobody writes it */
+    PIPC__SLOT,   /* a staging slot; peers write it, its own rank reads it */
+    PIPC__OUTPUT  /* the user's receive buffer; only its own rank touches it */
+} pipc__place_t;
+
+typedef struct pipc__ref {
+    uint8_t place; /* pipc__place_t */
+    uint8_t rank;  /* whose */
+    uint16_t slot; /* which slot; 0 for INPUT and OUTPUT */
+} pipc__ref_t;
+
+typedef enum pipc__op_kind {
+    PIPC__COPY,   /* dst = src[0] */
+    PIPC__SUM,    /* dst = src[0] + src[1] + ..., in this order, one rounding at the end */
+    PIPC__SIGNAL, /* after all earlier ops of this lane: set flag at peer to this round's number */
+    PIPC__WAIT    /* until the own flag, set by peer, has reached this round's number */
+} pipc__op_kind_t;
+
+typedef struct pipc__op {
+    uint8_t kind;   /* pipc__op_kind_t */
+    uint8_t nsrc;   /* COPY: 1, SUM: 1..PIPC__RANKS_MAX, else 0 */
+    uint16_t chunk; /* COPY, SUM: the chunk that is moved */
+    uint16_t peer;  /* SIGNAL: whose flag; WAIT: who sets it */
+    uint16_t flag;  /* SIGNAL, WAIT: index among the flags of the rank that waits */
+    pipc__ref_t dst;
+    pipc__ref_t src[PIPC__RANKS_MAX];
+} pipc__op_t;
+
+typedef struct pipc__plan {
+    char name[24]; /* "one-shot", "two-shot" */
+    pipc__collective_t collective;
+    int nranks, nchunks;
+    int nslots, nflags;               /* the most that any rank has */
+    pipc__op_t *ops[PIPC__RANKS_MAX]; /* the program of each rank; owned by the plan */
+    int nops[PIPC__RANKS_MAX];
+} pipc__plan_t;
+
+/* How one round is cut. All lengths are in elements; lengths of an empty part are 0. */
+typedef struct pipc__split {
+    size_t chunk; /* elements between the starts of two chunks */
+    size_t lane;  /* elements between the starts of two lanes of a chunk */
+} pipc__split_t;
+
+/* Cut @count elements of @elem_bytes into @nchunks x @nlanes parts that begin at multiples of
+ * PIPC__SPLIT_BYTES from the buffer's start. Every rank must call it with the same arguments. */
+static inline PIPC__HD pipc__split_t pipc__split(size_t count, size_t elem_bytes, int nchunks,
+                                                 int nlanes)
+{
+    size_t unit = PIPC__SPLIT_BYTES / elem_bytes;
+    size_t chunk = (count + (size_t)nchunks - 1) / (size_t)nchunks;
+    pipc__split_t s;
+
+    s.chunk = (chunk + unit - 1) / unit * unit;
+    s.lane = ((s.chunk + (size_t)nlanes - 1) / (size_t)nlanes + unit - 1) / unit * unit;
+    return s;
+}
+
+/* Part of lane @lane of chunk @chunk: first element in *first, returns the length. */
+static inline PIPC__HD size_t pipc__split_part(pipc__split_t s, size_t count, int chunk, int lane,
+                                               size_t *first)
+{
+    size_t chunk_end = s.chunk * ((size_t)chunk + 1), lane_end = s.lane * ((size_t)lane + 1);
+    size_t begin, end;
+
+    if (chunk_end > count)
+        chunk_end = count;
+    begin = s.chunk * (size_t)chunk + s.lane * (size_t)lane;
+    end = s.chunk * (size_t)chunk + (lane_end < s.chunk ? lane_end : s.chunk);
+    if (end > chunk_end)
+        end = chunk_end;
+    *first = begin;
+    return end > begin ? end - begin : 0;
+}
+
+/* Bytes of one lane's part of a slot when an area of @area_bytes is shared by nslots x nlanes of
+ * them: a multiple of PIPC__SPLIT_BYTES. Lane l of slot s begins at (s * nlanes + l) times this.
+ *
+ * The place of a lane's part does not depend on the round's length. The tempting way, packing a
+ * short last round tightly, would let a lane write where another lane of the peer still reads the
+ * round before: lanes are not ordered among each other. */
+static inline PIPC__HD size_t pipc__lane_slot_bytes(size_t area_bytes, int nslots, int nlanes)
+{
+    size_t part = area_bytes / ((size_t)nslots * (size_t)nlanes);
+
+    return part - part % PIPC__SPLIT_BYTES;
+}
+
+/* The most elements that one round of @plan_chunks chunks can carry. */
+static inline PIPC__HD size_t pipc__round_elems(size_t lane_slot_bytes, size_t elem_bytes,
+                                                int nchunks, int nlanes)
+{
+    return lane_slot_bytes / elem_bytes * (size_t)nlanes * (size_t)nchunks;
+}
+
+#endif
