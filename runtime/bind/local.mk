@@ -1,1 +1,8 @@
 # runtime/bind/local.mk
+libpipc_core_la_SOURCES += \
+	runtime/bind/bind.c runtime/bind/bind.h \
+	runtime/bind/choose.c \
+	runtime/bind/cores.c \
+	runtime/bind/nic.c \
+	runtime/bind/parts.h \
+	runtime/bind/visible.c

@@ -34,11 +34,13 @@ typedef enum pipc__topo_kind {
     PIPC__TOPO_BRIDGE, /* a root port, or a bridge that fans out to nothing we need */
     PIPC__TOPO_SWITCH, /* one upstream port with its downstream ports */
     PIPC__TOPO_GPU,    /* display, 3D, co-processor or processing accelerator (PCI classes 03, 0b40, 1200) */
-    PIPC__TOPO_NIC     /* network controller (PCI class 02); several functions of one device are one place */
+    PIPC__TOPO_NIC     /* network controller (PCI class 02). Each function is an object, as it has a
+                          name of its own; the functions of one device are one place */
 } pipc__topo_kind_t;
 
 typedef struct pipc__pci_addr {
-    int domain, bus, device, function; /* domain PIPC__UNKNOWN: the object has no address */
+    int domain, bus, device, function; /* domain PIPC__UNKNOWN: the object has no address;
+                                          device PIPC__UNKNOWN: a host bridge, which is a bus */
 } pipc__pci_addr_t;
 
 typedef struct pipc__link {
@@ -57,6 +59,7 @@ typedef struct pipc__topo_obj {
     int minor;                  /* GPU: N of /dev/nvidiaN, or PIPC__UNKNOWN */
     char uuid[PIPC__NAME_MAX];  /* GPU: "GPU-...", or "" */
     char netdev[PIPC__NAME_MAX]; /* NIC: "mlx5_0" or "eth0", or "" */
+    bool rdma;                  /* NIC: InfiniBand, RoCE, Omni-Path or Slingshot, not plain Ethernet */
 } pipc__topo_obj_t;
 
 typedef struct pipc__topo_numa {
@@ -65,11 +68,13 @@ typedef struct pipc__topo_numa {
 } pipc__topo_numa_t;
 
 typedef struct pipc__topo {
-    pipc__topo_obj_t *objs; /* objs[0] is the machine; a parent stands before its children; siblings
-                               in order of (domain, bus, device, function) */
+    pipc__topo_obj_t *objs; /* objs[0] is the machine. Preorder: an object is followed by all that is
+                               below it; siblings in order of (domain, bus, device, function) */
     int nobjs;
     pipc__topo_numa_t *numas;
     int nnumas;
+    hwloc_bitmap_t *cores; /* the logical CPUs of each core; a CPU in none is a core by itself */
+    int ncores;
     char source[64]; /* "live", "sysroot", "synthetic" */
 } pipc__topo_t;
 
@@ -86,12 +91,15 @@ pipc_status_t pipc__topo_sysroot(pipc__topo_t **topo, const char *root, pipc__er
 
 /* A one-line description, for plans and tests without the machine:
  *
+ *     text  := group {"+" group}
  *     group := [N "x"] "[" [kind ":"] item {"+" item} "]"      kind := "sw" | "numa" (default)
  *     item  := group | [N] ("gpu" | "nic" | "core")
  *
  * A top-level group is one NUMA node with a host bridge of its own; "sw" puts a switch under it.
- * "2x[sw:4gpu+1nic]", "2x[2x[sw:2gpu]+1nic]", "[4gpu+16core]". 8 cores a NUMA node unless said.
- * GPUs are numbered (minor) in order; addresses are invented but stable. */
+ * Groups inside a group are switches. "2x[sw:4gpu+1nic]", "[sw:5gpu]+[sw:3gpu]",
+ * "2x[2x[sw:2gpu]+1nic]", "[4gpu+16core]". 8 cores a NUMA node unless said; "0core" makes a node
+ * that is memory only. GPUs are numbered (minor) in order; addresses are invented but stable.
+ * A wrong text is PIPC_ERR_INVALID, and @err names the place in it. */
 pipc_status_t pipc__topo_synthetic(pipc__topo_t **topo, const char *text, pipc__error_t *err);
 
 void pipc__topo_free(pipc__topo_t *topo); /* NULL is allowed; keeps errno */
@@ -108,11 +116,33 @@ int pipc__topo_by_addr(const pipc__topo_t *topo, pipc__pci_addr_t addr);
  * object index, or PIPC__UNKNOWN for a GPU that shares no switch. */
 int pipc__topo_switch_of(const pipc__topo_t *topo, int obj);
 
+/* Do two objects belong to one device (functions of it)? It is one place for sharing. */
+bool pipc__topo_same_place(const pipc__topo_t *topo, int a, int b);
+
+/* Is @obj a switch that makes a group: GPUs share it with something, and no switch below it holds
+ * the same things? pipc__topo_switch_of() only returns such. Nested switches make nested groups. */
+bool pipc__topo_is_group(const pipc__topo_t *topo, int obj);
+
+/* The nearest group above @obj, or PIPC__UNKNOWN. */
+int pipc__topo_group_above(const pipc__topo_t *topo, int obj);
+
+/* One past the last object below @top: [top, end) is the part of the tree at and below it. */
+int pipc__topo_end(const pipc__topo_t *topo, int top);
+
+/* As pipc__topo_list(), below @top only. */
+int pipc__topo_list_below(const pipc__topo_t *topo, int top, pipc__topo_kind_t kind, int *out,
+                          int cap);
+
+/* The NUMA node to place ranks on for @obj: its own, else its ancestors', skipping nodes without
+ * CPUs (GPU memory and CXL memory are NUMA nodes too). Index into topo->numas or PIPC__UNKNOWN. */
+int pipc__topo_numa_of(const pipc__topo_t *topo, int obj);
+
 /* Steps up from @a and @b to their lowest common ancestor, added; a host-bridge or machine
  * ancestor counts 100 or 1000 more, so that any path below a switch is nearer. */
 int pipc__topo_distance(const pipc__topo_t *topo, int a, int b);
 
-/* "0000:41:00.0" <-> address. Parse also takes "41:00.0"; false when it is neither. */
+/* "0000:41:00.0" <-> address. Parse also takes "41:00.0" and the driver's "00000000:41:00.0"; false
+ * when it is none of them. Format gives "0000:41" for a host bridge, "" for no address. */
 bool pipc__pci_parse(const char *text, pipc__pci_addr_t *addr);
 void pipc__pci_format(pipc__pci_addr_t addr, char out[PIPC__NAME_MAX]);
 

@@ -1,0 +1,74 @@
+/* bind/nic.c - the NIC of each rank */
+#include "runtime/bind/parts.h"
+
+#include <stdlib.h>
+
+/* How far a NIC is for a rank: the tree distance up to the host bridge. Above it the steps say
+ * nothing any more, only whether the NUMA node is the same. */
+static int nic_distance(const pipc__topo_t *topo, const pipc__bind_rank_t *r, int nic)
+{
+    int d = r->gpu >= 0 ? pipc__topo_distance(topo, r->gpu, nic) : 1000;
+
+    if (d < 1000)
+        return d;
+    return r->numa >= 0 && pipc__topo_numa_of(topo, nic) == r->numa ? 1000 : 2000;
+}
+
+/* Which function of its device: second ports come after all first ports, so that two ranks take
+ * two cards before they take the two ports of one. */
+static int port_of(const pipc__topo_t *topo, const int *nics, int i)
+{
+    int port = 0;
+
+    while (i - port > 0 && pipc__topo_same_place(topo, nics[i], nics[i - port - 1]))
+        port++;
+    return port;
+}
+
+/* Keep the RDMA devices if there are any. Without this a management port beside a GPU would beat
+ * the InfiniBand card of the other socket. */
+static int keep_rdma(const pipc__topo_t *topo, int *nics, int n)
+{
+    int kept = 0;
+
+    for (int i = 0; i < n; i++)
+        if (topo->objs[nics[i]].rdma)
+            nics[kept++] = nics[i];
+    return kept ? kept : n;
+}
+
+pipc_status_t pipc__bind_nics(const pipc__topo_t *topo, pipc__binding_t *binding,
+                              pipc__error_t *err)
+{
+    int n = pipc__topo_list(topo, PIPC__TOPO_NIC, NULL, 0);
+    int *nics = n ? malloc(sizeof(*nics) * (size_t)n) : NULL;
+    int *used = n ? calloc((size_t)n, sizeof(*used)) : NULL;
+
+    if (n && (!nics || !used)) {
+        free(nics);
+        free(used);
+        return pipc__fail(err, PIPC_ERR_NOMEM, "binding: out of memory");
+    }
+    pipc__topo_list(topo, PIPC__TOPO_NIC, nics, n);
+    n = keep_rdma(topo, nics, n);
+    for (int r = 0; r < binding->nranks; r++) {
+        int best = PIPC__UNKNOWN;
+        long best_cost = 0;
+        for (int i = 0; i < n;
+             i++) { /* nearest, then least used, then first ports, then tree order */
+            long cost = (long)nic_distance(topo, &binding->rank[r], nics[i]) * 1000000 +
+                        used[i] * 1000L + port_of(topo, nics, i);
+            if (best < 0 || cost < best_cost) {
+                best = i;
+                best_cost = cost;
+            }
+        }
+        if (best >= 0) {
+            used[best]++;
+            binding->rank[r].nic = nics[best];
+        }
+    }
+    free(nics);
+    free(used);
+    return PIPC_OK;
+}
