@@ -1,0 +1,284 @@
+/* exec/control.c - see control.h */
+#include "runtime/exec/control.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "runtime/base/log.h"
+#include "runtime/exec/watchdog.h"
+
+struct pipc__control {
+    int rank, size; /* size 0: not connected */
+    int spins;      /* looks before a wait goes to sleep */
+    uint64_t gathers;
+    pipc__segment_t seg[PIPC__RANKS_MAX]; /* seg[rank] is the own one once connected */
+    pipc__segment_t own;
+    pipc__watched_t watched[PIPC__RANKS_MAX];
+    pipc__peer_name_t name[PIPC__RANKS_MAX];
+    pipc__watchdog_t *dog;
+};
+
+static pipc__page_t *page_in(const pipc__segment_t *seg)
+{
+    return (pipc__page_t *)(void *)(seg->base + PIPC__SEGMENT_HEAD);
+}
+
+static pipc__page_t *page_of(const pipc__control_t *ctl, int rank)
+{
+    return page_in(rank == ctl->rank ? &ctl->own : &ctl->seg[rank]);
+}
+
+pipc__page_t *pipc__control_page(pipc__control_t *ctl)
+{
+    return page_in(&ctl->own);
+}
+
+pipc_status_t pipc__control_create(pipc__control_t **out, pipc__segment_handle_t *handle,
+                                   pipc__error_t *err)
+{
+    pipc__control_t *ctl = calloc(1, sizeof(*ctl));
+
+    *out = NULL;
+    if (!ctl)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a communicator");
+    pipc_status_t st = pipc__segment_create(&ctl->own, sizeof(pipc__page_t), handle, err);
+    if (st) {
+        free(ctl);
+        return st;
+    }
+    *out = ctl;
+    return PIPC_OK;
+}
+
+/* --- doorbell ------------------------------------------------------------------------------- */
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
+{
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, NULL, NULL, 0);
+}
+
+static void ring_page(pipc__page_t *page)
+{
+    /* Pairs with wait_asleep(): either this load sees asleep, or the sleeper's second look sees
+     * the store that the caller made before ringing. Both sides need sequential consistency; with
+     * acquire and release alone both can miss. */
+    atomic_thread_fence(memory_order_seq_cst);
+    if (!atomic_load(&page->asleep))
+        return;
+    atomic_fetch_add(&page->doorbell, 1);
+    syscall(SYS_futex, &page->doorbell, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+}
+
+void pipc__control_ring(pipc__control_t *ctl, int rank)
+{
+    ring_page(page_of(ctl, rank));
+}
+
+static bool aborted(const pipc__page_t *page)
+{
+    return atomic_load_explicit(&page->abort, memory_order_acquire) != 0;
+}
+
+static void wait_asleep(pipc__page_t *page, bool (*ready)(void *arg), void *arg)
+{
+    for (;;) {
+        uint32_t seen = atomic_load(&page->doorbell);
+        atomic_fetch_add(&page->asleep, 1);
+        atomic_thread_fence(memory_order_seq_cst);
+        bool stop = ready(arg) || aborted(page);
+        if (!stop)
+            futex_wait(&page->doorbell, seen);
+        atomic_fetch_sub(&page->asleep, 1);
+        if (stop)
+            return;
+    }
+}
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+pipc_status_t pipc__control_wait(pipc__control_t *ctl, bool (*ready)(void *arg), void *arg)
+{
+    pipc__page_t *page = page_in(&ctl->own);
+    int spins = ctl->spins;
+
+    while (!ready(arg) && !aborted(page)) {
+        if (spins-- > 0) {
+            relax();
+            continue;
+        }
+        wait_asleep(page, ready, arg);
+        break;
+    }
+    /* What arrived counts, even if its sender has ended since. */
+    return ready(arg) ? PIPC_OK : pipc__control_state(ctl, NULL);
+}
+
+/* --- abort and loss ------------------------------------------------------------------------- */
+
+static void set_abort(pipc__page_t *page, uint64_t word)
+{
+    uint64_t none = 0;
+
+    if (atomic_compare_exchange_strong(&page->abort, &none, word))
+        ring_page(page);
+}
+
+void pipc__control_abort(pipc__control_t *ctl, pipc_status_t status, int rank)
+{
+    for (int r = 0; r < ctl->size; r++)
+        if (r == ctl->rank || ctl->seg[r].base)
+            set_abort(page_of(ctl, r), PIPC__ABORT_WORD(status, rank));
+}
+
+pipc_status_t pipc__control_state(const pipc__control_t *ctl, int *rank)
+{
+    uint64_t word = atomic_load_explicit(&page_in(&ctl->own)->abort, memory_order_acquire);
+
+    if (word && rank)
+        *rank = (int)(uint32_t)word;
+    return (pipc_status_t)(word >> 32);
+}
+
+/* The watchdog's thread: process of rank @i has ended. If @i had been told of an earlier loss or
+ * abort, it ended over that: the first cause is the one to name, and @i's page still holds it. */
+static void peer_gone(void *arg, int i)
+{
+    pipc__control_t *ctl = arg;
+    uint64_t word = atomic_load(&page_of(ctl, i)->abort);
+    char name[128];
+
+    if (atomic_load(&page_of(ctl, i)->leaving) || atomic_load(&page_in(&ctl->own)->leaving))
+        return;
+    set_abort(page_in(&ctl->own), word ? word : PIPC__ABORT_WORD(PIPC_ERR_PEER_LOST, i));
+    pipc__log(PIPC__LOG_WARN, "%s has ended; the communicator is dead",
+              pipc__control_name(ctl, i, name, sizeof(name)));
+}
+
+const char *pipc__control_name(const pipc__control_t *ctl, int rank, char *buf, size_t cap)
+{
+    const pipc__peer_name_t *n = &ctl->name[rank];
+
+    snprintf(buf, cap, "rank %d (process %d on %s)", n->rank, n->pid, n->host);
+    return buf;
+}
+
+/* --- connect -------------------------------------------------------------------------------- */
+
+/* Map one peer. The order matters: watch the process, map its segment, then see that the process
+ * is still there. Only so do the watched process and the segment's owner have to be the same. */
+static pipc_status_t connect_peer(pipc__control_t *ctl, int r, const pipc__segment_handle_t *handle,
+                                  pipc__error_t *err)
+{
+    pipc__error_t why;
+    char name[128];
+    pipc_status_t st = pipc__watched_open(&ctl->watched[r], handle->pid, &why);
+
+    if (!st)
+        st = pipc__segment_open(&ctl->seg[r], handle, &why);
+    if (!st && !pipc__watched_alive(&ctl->watched[r]))
+        st = pipc__fail(&why, PIPC_ERR_PEER_LOST, "it has ended");
+    if (!st)
+        return PIPC_OK;
+    return pipc__fail(err, st, "%s: %s", pipc__control_name(ctl, r, name, sizeof(name)), why.text);
+}
+
+/* Spin only where every rank can have a core of its own: a spinning rank that holds the core which
+ * the awaited one needs makes both wait for the scheduler. */
+static int choose_spins(int size)
+{
+    return sysconf(_SC_NPROCESSORS_ONLN) >= size ? 4000 : 50;
+}
+
+pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
+                                    const pipc__segment_handle_t *handles,
+                                    const pipc__peer_name_t *names, pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+
+    ctl->rank = rank;
+    memcpy(ctl->name, names, (size_t)size * sizeof(*names));
+    ctl->spins = choose_spins(size);
+    for (int r = 0; !st && r < size; r++)
+        if (r != rank)
+            st = connect_peer(ctl, r, &handles[r], err);
+    ctl->size = size;
+    if (!st && size > 1)
+        st = pipc__watchdog_start(&ctl->dog, ctl->watched, size, peer_gone, ctl, err);
+    return st;
+}
+
+void pipc__control_leave(pipc__control_t *ctl)
+{
+    atomic_store(&page_in(&ctl->own)->leaving, 1);
+}
+
+void pipc__control_destroy(pipc__control_t *ctl)
+{
+    if (!ctl)
+        return;
+    pipc__watchdog_stop(ctl->dog);
+    for (int r = 0; r < ctl->size; r++) {
+        pipc__watched_close(&ctl->watched[r]);
+        pipc__segment_close(&ctl->seg[r]);
+    }
+    pipc__segment_close(&ctl->own);
+    free(ctl);
+}
+
+/* --- gather --------------------------------------------------------------------------------- */
+
+struct gather_wait {
+    const pipc__page_t *page;
+    uint64_t sequence;
+};
+
+static bool gather_ready(void *arg)
+{
+    const struct gather_wait *w = arg;
+
+    return atomic_load_explicit(&w->page->gathered, memory_order_acquire) >= w->sequence;
+}
+
+/* Two buffers are enough: a rank publishes gather g + 2 only after it has seen everybody's g + 1,
+ * and everybody published that after reading all of g. */
+pipc_status_t pipc__control_gather(pipc__control_t *ctl, const void *mine, size_t bytes, void *all,
+                                   pipc__error_t *err)
+{
+    uint64_t g = ++ctl->gathers;
+    pipc__page_t *own = page_in(&ctl->own);
+
+    if (bytes > PIPC__GATHER_MAX)
+        return pipc__fail(err, PIPC_ERR_INTERNAL, "gather of %zu bytes", bytes);
+    if (bytes)
+        memcpy(own->gather[g % 2], mine, bytes);
+    atomic_store_explicit(&own->gathered, g, memory_order_release);
+    for (int r = 0; r < ctl->size; r++)
+        if (r != ctl->rank)
+            pipc__control_ring(ctl, r);
+    for (int r = 0; r < ctl->size; r++) {
+        struct gather_wait w = {page_of(ctl, r), g};
+        pipc_status_t st = pipc__control_wait(ctl, gather_ready, &w);
+        if (st) {
+            char name[128];
+            int who = r;
+            pipc__control_state(ctl, &who);
+            return pipc__fail(err, st, "%s %s while the ranks met",
+                              pipc__control_name(ctl, who, name, sizeof(name)),
+                              st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted");
+        }
+        if (bytes)
+            memcpy((char *)all + (size_t)r * bytes, w.page->gather[g % 2], bytes);
+    }
+    return PIPC_OK;
+}

@@ -1,0 +1,87 @@
+/* exec/control.h - what the ranks of a communicator share besides data: a page each, in which peers
+ * ring a doorbell, leave an abort word, and gather small host data (barriers, votes, timings).
+ *
+ *     own page                        a peer's page (mapped)
+ *     abort     <---- written by any rank, by the own watchdog, read by kernels on the GPU
+ *     doorbell  <---- rung by peers after they set a flag or published a gather
+ *     gather[2] ----> read by all peers when sequence says so
+ *
+ * Late is not dead: every wait lasts as long as the peers live. A peer whose process ends is
+ * noticed by the watchdog thread (pidfd), which sets the own abort word and rings the own doorbell.
+ */
+#ifndef PIPC_EXEC_CONTROL_H
+#define PIPC_EXEC_CONTROL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "runtime/base/error.h"
+#include "runtime/exec/segment.h"
+#include "runtime/plan/plan.h"
+
+#define PIPC__GATHER_MAX 1024 /* bytes a rank in one gather */
+
+/* Abort word: 0, or (status << 32 | rank that was lost or that aborted). First writer wins. */
+#define PIPC__ABORT_WORD(status, rank) ((uint64_t)(status) << 32 | (uint32_t)(rank))
+
+typedef struct pipc__page {
+    _Alignas(128) _Atomic uint64_t abort;
+    _Alignas(128) _Atomic uint32_t doorbell;
+    _Atomic uint32_t asleep;              /* the owner sleeps on the doorbell, or is about to */
+    _Alignas(128) _Atomic uint32_t leaving; /* in destroy, past its last call: its end is no loss */
+    _Alignas(128) _Atomic uint64_t gathered; /* sequence number of the newest data in gather[] */
+    uint8_t gather[2][PIPC__GATHER_MAX];
+    _Alignas(128) uint64_t stalled_round, stalled_step; /* where a kernel gave up; step + 1, 0: none */
+} pipc__page_t;
+
+/* A peer, for messages. */
+typedef struct pipc__peer_name {
+    int rank;      /* in the communicator */
+    int pid;
+    char host[64];
+} pipc__peer_name_t;
+
+typedef struct pipc__control pipc__control_t;
+
+/* Make the own page; @handle travels in the exchange record. */
+pipc_status_t pipc__control_create(pipc__control_t **ctl, pipc__segment_handle_t *handle,
+                                   pipc__error_t *err);
+
+/* Map the peers' pages and start the watchdog. handles[size] and names[size] are copied. */
+pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
+                                    const pipc__segment_handle_t *handles,
+                                    const pipc__peer_name_t *names, pipc__error_t *err);
+
+/* Collective: every rank gives @bytes (<= PIPC__GATHER_MAX, the same on all), all[size * bytes] gets
+ * everybody's in rank order. With 0 bytes a barrier. Fails only when a peer is lost or aborts. */
+pipc_status_t pipc__control_gather(pipc__control_t *ctl, const void *mine, size_t bytes, void *all,
+                                   pipc__error_t *err);
+
+/* Wait until ready(arg), without limit, spinning briefly and then sleeping on the doorbell; the one
+ * who makes ready(arg) true must ring it. PIPC_ERR_PEER_LOST or PIPC_ERR_ABORTED when the abort
+ * word was set and ready(arg) still does not hold. */
+pipc_status_t pipc__control_wait(pipc__control_t *ctl, bool (*ready)(void *arg), void *arg);
+
+/* Wake @rank if it sleeps: after every store that it may wait for. */
+void pipc__control_ring(pipc__control_t *ctl, int rank);
+
+/* Set the abort word of every rank that is mapped. From any thread. The first one wins. */
+void pipc__control_abort(pipc__control_t *ctl, pipc_status_t status, int rank);
+
+/* The own abort word: PIPC_OK, PIPC_ERR_PEER_LOST, PIPC_ERR_ABORTED; *rank (may be NULL) gets who. */
+pipc_status_t pipc__control_state(const pipc__control_t *ctl, int *rank);
+
+/* "rank 3 (process 4711 on n1)" in a buffer of the caller's; returns it. */
+const char *pipc__control_name(const pipc__control_t *ctl, int rank, char *buf, size_t cap);
+
+/* The own page, for executors that let a device read the abort word. */
+pipc__page_t *pipc__control_page(pipc__control_t *ctl);
+
+/* Say that this rank needs no peer any more, so that peers that end are no loss to it and its end
+ * is none to them. Called between the last wait on data and the final barrier. */
+void pipc__control_leave(pipc__control_t *ctl);
+
+void pipc__control_destroy(pipc__control_t *ctl); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,22 @@
+/* exec/exec.c - what executors share. See exec.h */
+#include "runtime/exec/exec.h"
+
+#include <stdio.h>
+
+pipc_status_t pipc__exec_stalled(pipc__control_t *ctl, const pipc__plan_t *plan, int rank,
+                                 uint64_t call, uint64_t round, int step, pipc__error_t *err)
+{
+    char name[128], waited[128];
+    int who = rank;
+    pipc_status_t st = pipc__control_state(ctl, &who);
+    const pipc__op_t *op = &plan->ops[rank][step];
+
+    if (op->kind == PIPC__WAIT)
+        snprintf(waited, sizeof(waited), "waiting for rank %d", op->peer);
+    else
+        snprintf(waited, sizeof(waited), "working");
+    return pipc__fail(err, st, "%s %s; this rank %d was %s in call %llu (plan %s, round %llu, step %d)",
+                      pipc__control_name(ctl, who, name, sizeof(name)),
+                      st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator", rank,
+                      waited, (unsigned long long)call, plan->name, (unsigned long long)round, step);
+}

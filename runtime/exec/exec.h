@@ -1,0 +1,77 @@
+/* exec/exec.h - an executor runs a plan on real memory: the CPU's, or GPUs'. It knows no topology.
+ *
+ * Life: create (own memory, its handle) -> the caller exchanges handles -> connect (peers' memory)
+ * -> prepare each plan -> run, run, ... -> drain -> disconnect (close peers' memory) -> the caller
+ * meets all ranks -> destroy (free own memory).
+ */
+#ifndef PIPC_EXEC_EXEC_H
+#define PIPC_EXEC_EXEC_H
+
+#include <pcie-ipc/types.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/error.h"
+#include "runtime/exec/control.h"
+#include "runtime/plan/plan.h"
+
+#define PIPC__HANDLE_MAX 128 /* bytes of an executor's memory handle */
+
+typedef struct pipc__exec pipc__exec_t;
+
+/* Where the executor's memory is, for the exchange record; strings are empty when unknown. */
+typedef struct pipc__exec_place {
+    char bdf[16];  /* "0000:41:00.0" */
+    char uuid[48]; /* "GPU-..." */
+} pipc__exec_place_t;
+
+/* One all-reduce call; the same on every rank but for the pointers. */
+typedef struct pipc__exec_call {
+    const pipc__plan_t *plan; /* prepared */
+    const void *send;
+    void *recv; /* may be send; no other overlap */
+    size_t count;
+    pipc_dtype_t dtype;
+    pipc_redop_t op;
+    void *stream;    /* CUDA: CUstream or cudaStream_t; CPU: ignored */
+    uint64_t number; /* 1, 2, ...: for messages */
+} pipc__exec_call_t;
+
+typedef struct pipc__exec_ops {
+    const char *name; /* "cpu", "cuda" */
+
+    /* Allocate the own staging, @staging_bytes in all (rounded), and fill handle and place. @ctl is
+     * the caller's and outlives the executor. */
+    pipc_status_t (*create)(pipc__exec_t **exec, pipc__control_t *ctl, size_t staging_bytes,
+                            uint8_t handle[PIPC__HANDLE_MAX], pipc__exec_place_t *place,
+                            pipc__error_t *err);
+    /* Map the peers' staging; handles[r] is rank r's, the own included. */
+    pipc_status_t (*connect)(pipc__exec_t *exec, int rank, int size,
+                             const uint8_t (*handles)[PIPC__HANDLE_MAX], pipc__error_t *err);
+    /* Everything that later runs of @plan need; @plan must outlive the executor. */
+    pipc_status_t (*prepare)(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err);
+    /* CPU: returns when the result is there. CUDA: enqueues on the stream. Allocates nothing. */
+    pipc_status_t (*run)(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err);
+    /* What went wrong since, if anything did, without waiting. */
+    pipc_status_t (*poll)(pipc__exec_t *exec, pipc__error_t *err);
+    /* Wait until nothing that was enqueued runs any more. */
+    pipc_status_t (*drain)(pipc__exec_t *exec, pipc__error_t *err);
+    void (*disconnect)(pipc__exec_t *exec);
+    void (*destroy)(pipc__exec_t *exec); /* NULL is allowed */
+} pipc__exec_ops_t;
+
+/* The base of every executor's own structure. */
+struct pipc__exec {
+    const pipc__exec_ops_t *ops;
+    pipc__control_t *ctl;
+};
+
+extern const pipc__exec_ops_t pipc__exec_cpu;
+extern const pipc__exec_ops_t pipc__exec_cuda; /* only in builds with CUDA */
+
+/* Fill @err for a run that the abort word ended at @step of @round: names the rank that was lost or
+ * that aborted, and what was waited for. Returns the status of the abort word. */
+pipc_status_t pipc__exec_stalled(pipc__control_t *ctl, const pipc__plan_t *plan, int rank,
+                                 uint64_t call, uint64_t round, int step, pipc__error_t *err);
+
+#endif

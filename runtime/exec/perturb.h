@@ -1,0 +1,32 @@
+/* exec/perturb.h - test builds only: random delays before each push, signal and wait, and one wait
+ * taken out, or one staging area where there should be two. A protocol that survives the delays and
+ * fails without any one of its waits is tested; a wait whose absence nothing notices is not, or is
+ * not needed.
+ *
+ * Without PIPC_PERTURB every hook is empty and the shipped objects hold nothing of this.
+ */
+#ifndef PIPC_EXEC_PERTURB_H
+#define PIPC_EXEC_PERTURB_H
+
+#include <stdint.h>
+
+typedef struct pipc__perturb {
+    uint32_t max_usec; /* delays are random, 0..max_usec */
+    int32_t drop_step; /* step of the program whose WAIT is skipped, on every rank; -1: none */
+    int32_t one_area;  /* all rounds use staging area 0: slots are reused too early */
+    uint64_t seed;
+} pipc__perturb_t;
+
+#ifdef PIPC_PERTURB
+extern pipc__perturb_t pipc__perturb;
+void pipc__perturb_delay(void);
+#define PIPC__DELAY() pipc__perturb_delay()
+#define PIPC__DROPPED(step) ((step) == pipc__perturb.drop_step)
+#define PIPC__AREA(round) (pipc__perturb.one_area ? 0 : (round) % PIPC__BUFFERS)
+#else
+#define PIPC__DELAY() ((void)0)
+#define PIPC__DROPPED(step) 0
+#define PIPC__AREA(round) ((round) % PIPC__BUFFERS)
+#endif
+
+#endif

@@ -1,0 +1,247 @@
+/* tests/unit/ranks.c - see ranks.h */
+#include "tests/unit/ranks.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/base/half.h"
+#include "runtime/plan/generate.h"
+
+struct ranks {
+    int n;
+    _Atomic int arrived, generation;
+    int pid[PIPC__RANKS_MAX];
+    unsigned char data[PIPC__RANKS_MAX][1024];
+};
+
+static void meet(ranks_t *all)
+{
+    int generation = all->generation;
+
+    if (atomic_fetch_add(&all->arrived, 1) + 1 == all->n) {
+        all->arrived = 0;
+        all->generation = generation + 1;
+    }
+    while (all->generation == generation)
+        sched_yield();
+}
+
+void ranks_gather(ranks_t *all, int rank, const void *mine, size_t bytes, void *out)
+{
+    if (bytes)
+        memcpy(all->data[rank], mine, bytes);
+    all->pid[rank] = getpid();
+    meet(all);
+    for (int r = 0; bytes && r < all->n; r++)
+        memcpy((char *)out + (size_t)r * bytes, all->data[r], bytes);
+    meet(all); /* nobody overwrites what another one still reads */
+}
+
+int ranks_size(const ranks_t *all)
+{
+    return all->n;
+}
+
+int ranks_pid(const ranks_t *all, int rank)
+{
+    return all->pid[rank];
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int reap(const pid_t *pid, int n, int seconds, int *exits)
+{
+    double end = now() + seconds;
+    int left = n;
+
+    while (left && now() < end) {
+        int status;
+        pid_t p = waitpid(-1, &status, WNOHANG);
+        if (p <= 0) {
+            usleep(1000);
+            continue;
+        }
+        for (int r = 0; r < n; r++)
+            if (pid[r] == p) {
+                exits[r] = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+                left--;
+            }
+    }
+    if (!left)
+        return 0;
+    fprintf(stderr, "# ranks: %d of %d still ran after %d s\n", left, n, seconds);
+    for (int r = 0; r < n; r++)
+        kill(pid[r], SIGKILL);
+    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
+        ;
+    return 255;
+}
+
+int ranks_run_each(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg, int seconds,
+                   int *exits)
+{
+    pid_t pid[PIPC__RANKS_MAX];
+    ranks_t *all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (all == MAP_FAILED)
+        abort();
+    all->n = n;
+    fflush(NULL);
+    for (int r = 0; r < n; r++) {
+        exits[r] = 255;
+        pid[r] = fork();
+        if (pid[r] < 0)
+            abort();
+        if (!pid[r]) {
+            int rc = body(all, r, arg);
+            fflush(stderr);
+            _exit(rc);
+        }
+    }
+    int rc = reap(pid, n, seconds, exits);
+    munmap(all, sizeof(*all));
+    return rc;
+}
+
+int ranks_run(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg, int seconds)
+{
+    int exits[PIPC__RANKS_MAX];
+    int rc = ranks_run_each(n, body, arg, seconds, exits);
+
+    for (int r = 0; !rc && r < n; r++)
+        rc = exits[r];
+    return rc;
+}
+
+/* --- executors ------------------------------------------------------------------------------ */
+
+typedef struct card {
+    pipc__segment_handle_t control;
+    uint8_t memory[PIPC__HANDLE_MAX];
+    int pid;
+} card_t;
+
+static void must(pipc_status_t st, const pipc__error_t *err)
+{
+    if (!st)
+        return;
+    fprintf(stderr, "# %s: %s\n", pipc_status_string(st), err->text);
+    _exit(100);
+}
+
+void rank_exec_open(rank_exec_t *re, const pipc__exec_ops_t *ops, size_t staging_bytes,
+                    ranks_t *all, int rank)
+{
+    card_t mine = {.pid = getpid()}, cards[PIPC__RANKS_MAX];
+    pipc__segment_handle_t handles[PIPC__RANKS_MAX];
+    uint8_t memory[PIPC__RANKS_MAX][PIPC__HANDLE_MAX];
+    pipc__peer_name_t names[PIPC__RANKS_MAX];
+    pipc__exec_place_t place;
+    pipc__error_t err;
+    int n = ranks_size(all);
+
+    memset(re, 0, sizeof(*re));
+    must(pipc__control_create(&re->ctl, &mine.control, &err), &err);
+    must(ops->create(&re->exec, re->ctl, staging_bytes, mine.memory, &place, &err), &err);
+    ranks_gather(all, rank, &mine, sizeof(mine), cards);
+    for (int r = 0; r < n; r++) {
+        handles[r] = cards[r].control;
+        memcpy(memory[r], cards[r].memory, sizeof(memory[r]));
+        names[r] = (pipc__peer_name_t){r, cards[r].pid, "here"};
+    }
+    must(pipc__control_connect(re->ctl, rank, n, handles, names, &err), &err);
+    must(ops->connect(re->exec, rank, n, (const uint8_t(*)[PIPC__HANDLE_MAX])memory, &err), &err);
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+        must(pipc__plan_make(&re->plans[k], (pipc__plan_kind_t)k, n, &err), &err);
+        must(ops->prepare(re->exec, re->plans[k], &err), &err);
+    }
+    re->nplans = PIPC__PLAN_KINDS;
+    must(pipc__control_gather(re->ctl, NULL, 0, NULL, &err), &err);
+}
+
+void rank_exec_close(rank_exec_t *re)
+{
+    pipc__error_t err;
+
+    must(re->exec->ops->drain(re->exec, &err), &err);
+    re->exec->ops->disconnect(re->exec);
+    pipc__control_leave(re->ctl);
+    must(pipc__control_gather(re->ctl, NULL, 0, NULL, &err), &err);
+    re->exec->ops->destroy(re->exec);
+    pipc__control_destroy(re->ctl);
+    for (int k = 0; k < re->nplans; k++)
+        pipc__plan_free(re->plans[k]);
+}
+
+/* --- data ----------------------------------------------------------------------------------- */
+
+static uint32_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull; /* splitmix64's finaliser */
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return (uint32_t)((x ^ x >> 31) >> 16);
+}
+
+static uint32_t bits_of(size_t i, int rank, unsigned int call)
+{
+    return mix((uint64_t)i * 0x9e3779b97f4a7c15ull + (uint64_t)rank * 0xd1342543de82ef95ull +
+               (uint64_t)call * 0xaf251af3b0f025b5ull + 1);
+}
+
+static float float_of(uint32_t bits)
+{
+    return ((float)(int32_t)bits) * 0x1p-28f; /* -8 .. 8, 24 bits: sums round, order shows */
+}
+
+void test_fill(void *dst, size_t count, pipc_dtype_t dtype, int rank, unsigned int call)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits = bits_of(i, rank, call);
+        float f = float_of(bits);
+        uint16_t h = pipc__float_to_half(f);
+        if (dtype == PIPC_F32)
+            memcpy((char *)dst + 4 * i, &f, 4);
+        else if (dtype == PIPC_F16)
+            memcpy((char *)dst + 2 * i, &h, 2);
+        else
+            memcpy((char *)dst + 4 * i, &bits, 4);
+    }
+}
+
+void test_expect(void *dst, size_t count, pipc_dtype_t dtype, int nranks, unsigned int call)
+{
+    for (size_t i = 0; i < count; i++) {
+        uint32_t sum = 0;
+        float f = 0;
+        for (int r = 0; r < nranks; r++) {
+            uint32_t bits = bits_of(i, r, call);
+            float x = float_of(bits);
+            if (dtype == PIPC_F16)
+                x = pipc__half_to_float(pipc__float_to_half(x));
+            f = r ? f + x : x;
+            sum += bits;
+        }
+        uint16_t h = pipc__float_to_half(f);
+        if (dtype == PIPC_F32)
+            memcpy((char *)dst + 4 * i, &f, 4);
+        else if (dtype == PIPC_F16)
+            memcpy((char *)dst + 2 * i, &h, 2);
+        else
+            memcpy((char *)dst + 4 * i, &sum, 4);
+    }
+}

@@ -1,0 +1,52 @@
+/* tests/unit/ranks.h - ranks of a test are forked processes with an exchange over inherited memory.
+ *
+ *     static int body(ranks_t *all, int rank, void *arg) { ...; return 0; }
+ *     assert_int_equal(ranks_run(4, body, &arg, 30), 0);
+ */
+#ifndef TESTS_UNIT_RANKS_H
+#define TESTS_UNIT_RANKS_H
+
+#include <stddef.h>
+
+#include "runtime/exec/exec.h"
+
+typedef struct ranks ranks_t;
+
+/* Fork @n processes, run body() in each, wait for all. Returns 0 when every body returned 0; else
+ * the first other value, 128 + signal for one that was killed, 255 when @seconds ran out (then all
+ * are killed). A body that prints should print whole lines to stderr. */
+int ranks_run(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg, int seconds);
+
+/* As ranks_run(), but exit[r] gets each rank's value (as above) and the return value is 0, or 255
+ * when time ran out. */
+int ranks_run_each(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg, int seconds,
+                   int *exits);
+
+int ranks_size(const ranks_t *all);
+int ranks_pid(const ranks_t *all, int rank); /* after the first gather */
+
+/* Collective, up to 1024 bytes a rank; for setting up what is under test, so it must not use it. */
+void ranks_gather(ranks_t *all, int rank, const void *mine, size_t bytes, void *out);
+
+/* A connected control and executor on every rank; aborts the process with a message on failure.
+ * Plans of all kinds for this number of ranks are made and prepared. */
+typedef struct rank_exec {
+    pipc__control_t *ctl;
+    pipc__exec_t *exec;
+    pipc__plan_t *plans[4];
+    int nplans;
+} rank_exec_t;
+
+void rank_exec_open(rank_exec_t *re, const pipc__exec_ops_t *ops, size_t staging_bytes,
+                    ranks_t *all, int rank);
+void rank_exec_close(rank_exec_t *re); /* collective */
+
+/* Deterministic test data: element @i of rank @rank in call @call. Random bits that are valid,
+ * moderate numbers of the type; written to dst[i * size of type]. */
+void test_fill(void *dst, size_t count, pipc_dtype_t dtype, int rank, unsigned int call);
+
+/* The right result in rank order (f16: binary32 accumulation, one rounding), as the direct plans
+ * promise. */
+void test_expect(void *dst, size_t count, pipc_dtype_t dtype, int nranks, unsigned int call);
+
+#endif
