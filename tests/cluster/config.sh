@@ -1,0 +1,181 @@
+# shellcheck shell=bash
+# config.sh - the options of the private cluster and the files that Slurm reads
+#
+# cluster_start and with-cluster take these as NAME=VALUE.
+
+declare -A cluster_default=(
+    [NODES]=4            # n1, n2, ...
+    [CPUS]=16            # per node, whatever the machine has
+    [GPUS]=8             # per node
+    [DEVICES]=fake       # fake | real (this machine's own /dev/nvidia0..., one node) | auto (real if there are any)
+    [CONSTRAIN_DEVICES]=no # yes: a task can open only its own GPUs; sets the next two to cgroup
+    [TASKPLUGIN]=task/none
+    [PROCTRACK]=proctrack/linuxproc
+    [MPI]=pmix           # srun's --mpi where none is given
+    [PLUGSTACK]=auto     # auto: this build's plugin | none | the text of plugstack.conf
+    [SYNTHETIC]=auto     # the plugin's synthetic=: auto (two switches with half of the GPUs each) | none | a topology
+    [PLUGIN_ARGS]=''     # more arguments for the plugin
+    [SLURM_CONF_EXTRA]='' # lines added to slurm.conf
+    [DEBUG]=info         # log level of the daemons
+)
+declare -A cluster_option
+
+# config_options NAME=VALUE...: check them, fill in the rest
+config_options() {
+    local name setting
+    for name in "${!cluster_default[@]}"; do cluster_option[$name]=${cluster_default[$name]}; done
+    for setting in "$@"; do
+        name=${setting%%=*}
+        if [[ $setting != *=* || ! -v cluster_default[$name] ]]; then
+            echo "pcie-ipc: cluster: no option '$setting' (there are: ${!cluster_default[*]})" >&2
+            return 64
+        fi
+        cluster_option[$name]=${setting#*=}
+    done
+    if [ "${cluster_option[CONSTRAIN_DEVICES]}" = yes ]; then
+        cluster_option[TASKPLUGIN]=task/cgroup
+        cluster_option[PROCTRACK]=proctrack/cgroup
+    fi
+    config_devices
+}
+
+# real_gpus: how many GPUs this machine has that CUDA programs can use
+real_gpus() {
+    local files=(/dev/nvidia[0-9]*)
+    if [ -c "${files[0]}" ] && /sbin/ldconfig -p | grep -q 'libcuda\.so\.1'; then echo ${#files[@]}; else echo 0; fi
+}
+
+config_devices() {
+    local gpus
+    [ "${cluster_option[DEVICES]}" != fake ] || return 0
+    gpus=$(real_gpus)
+    if [ "$gpus" != 0 ]; then
+        cluster_option[DEVICES]=real cluster_option[NODES]=1 cluster_option[GPUS]=$gpus
+        cluster_option[CPUS]=$(nproc) cluster_option[SYNTHETIC]=none
+    elif [ "${cluster_option[DEVICES]}" = auto ]; then
+        cluster_option[DEVICES]=fake
+    else
+        echo "pcie-ipc: cluster: DEVICES=real, but there is no /dev/nvidia0 or no libcuda.so.1" >&2
+        return 69
+    fi
+}
+
+# range FIRST LAST -> "3" or "0-3"
+range() {
+    if [ "$1" = "$2" ]; then echo "$1"; else echo "$1-$2"; fi
+}
+
+config_slurm() {
+    local nodes=${cluster_option[NODES]} cpus=${cluster_option[CPUS]} gpus=${cluster_option[GPUS]} user=root sockets=1
+    ! getent passwd slurm >/dev/null || user=slurm
+    [ $((cpus % 2)) != 0 ] || sockets=2
+    cat <<END
+ClusterName=pcieipc
+SlurmctldHost=login(127.0.0.1)
+SlurmctldPort=16817
+SlurmUser=$user
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$run/munge/socket
+StateSaveLocation=$run/state
+SlurmdSpoolDir=$run/spool/%n
+# Several slurmd on one machine: PMIx needs a folder for each
+TmpFS=$run/tmp/%n
+SlurmctldPidFile=$run/state/slurmctld.pid
+SlurmdPidFile=$run/spool/%n.pid
+SlurmctldLogFile=$run/log/slurmctld.log
+SlurmdLogFile=$run/log/%n.log
+SlurmctldDebug=${cluster_option[DEBUG]}
+SlurmdDebug=${cluster_option[DEBUG]}
+ProctrackType=${cluster_option[PROCTRACK]}
+TaskPlugin=${cluster_option[TASKPLUGIN]}
+SchedulerType=sched/builtin
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+MpiDefault=${cluster_option[MPI]}
+GresTypes=gpu
+ReturnToService=2
+SlurmdParameters=config_overrides
+PlugStackConfig=$run/etc/plugstack.conf
+SlurmdTimeout=60
+KillWait=3
+InactiveLimit=0
+Waittime=0
+SrunPortRange=20000-29999
+NodeName=n[$(range 1 "$nodes")] NodeAddr=127.0.0.1 Port=[$(range 17001 $((17000 + nodes)))] CPUs=$cpus Boards=1 SocketsPerBoard=$sockets CoresPerSocket=$((cpus / sockets)) ThreadsPerCore=1 RealMemory=2000 Gres=gpu:$gpus State=UNKNOWN
+PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+${cluster_option[SLURM_CONF_EXTRA]}
+END
+}
+
+# Half of the GPUs sit with each half of the cores.
+config_gres() {
+    local gpus=${cluster_option[GPUS]} cpus=${cluster_option[CPUS]} half
+    half=$((gpus / 2))
+    echo AutoDetect=off
+    if [ "${cluster_option[DEVICES]}" = real ] || [ $((gpus % 2 + cpus % 2)) != 0 ]; then
+        [ "$gpus" = 0 ] || echo "Name=gpu File=$devices/nvidia[$(range 0 $((gpus - 1)))]"
+    elif [ "$gpus" != 0 ]; then
+        echo "Name=gpu File=$devices/nvidia[$(range 0 $((half - 1)))] Cores=$(range 0 $((cpus / 2 - 1)))"
+        echo "Name=gpu File=$devices/nvidia[$(range $half $((gpus - 1)))] Cores=$(range $((cpus / 2)) $((cpus - 1)))"
+    fi
+}
+
+# The nodes' cores are invented: constraining tasks to them would fail on a smaller machine.
+config_cgroup() {
+    local version=v1
+    [ "$PCIE_IPC_SANDBOX" != cgroup2 ] || version=v2
+    cat <<END
+CgroupPlugin=cgroup/$version
+CgroupMountpoint=/sys/fs/cgroup
+ConstrainDevices=${cluster_option[CONSTRAIN_DEVICES]}
+ConstrainCores=no
+ConstrainRAMSpace=no
+END
+    if [ "$version" = v2 ]; then echo IgnoreSystemd=yes; fi
+}
+
+config_synthetic() {
+    local gpus=${cluster_option[GPUS]}
+    case ${cluster_option[SYNTHETIC]} in
+    none) ;;
+    auto)
+        if [ $((gpus % 2)) = 0 ]; then
+            echo "synthetic=2x[sw:$((gpus / 2))gpu+1nic]"
+        else
+            echo "synthetic=1x[sw:${gpus}gpu+1nic]"
+        fi
+        ;;
+    *) echo "synthetic=${cluster_option[SYNTHETIC]}" ;;
+    esac
+}
+
+config_plugstack() {
+    local plugin=$cluster_prefix/lib/slurm/spank_pcie_ipc.so devdir=
+    [ "${cluster_option[DEVICES]}" = real ] || devdir=devdir=$devices
+    case ${cluster_option[PLUGSTACK]} in
+    none) ;;
+    auto) [ ! -e "$plugin" ] || echo "required $plugin $(config_synthetic) $devdir ${cluster_option[PLUGIN_ARGS]}" ;;
+    *) echo "${cluster_option[PLUGSTACK]}" ;;
+    esac
+}
+
+# Slurm refuses regular files as GPUs; a device node whose number nobody serves will do.
+config_make_devices() {
+    local gpu
+    [ "${cluster_option[DEVICES]}" = fake ] || return 0
+    mkdir -- "$devices" || return
+    for ((gpu = 0; gpu < cluster_option[GPUS]; gpu++)); do
+        mknod -m 666 "$devices/nvidia$gpu" c 195 "$gpu" || return
+    done
+}
+
+config_write() {
+    config_slurm >"$run/etc/slurm.conf" &&
+        config_gres >"$run/etc/gres.conf" &&
+        config_cgroup >"$run/etc/cgroup.conf" &&
+        config_plugstack >"$run/etc/plugstack.conf"
+}
