@@ -1,5 +1,6 @@
 #!/bin/bash
 # The private cluster itself: what the other tests stand on
+# shellcheck disable=SC2016 # the tests' code is for later
 # shellcheck source=tests/cluster/harness.sh
 . "$(dirname "$0")/harness.sh"
 

@@ -12,10 +12,12 @@ cluster_prefix=$cluster_build/prefix
 # shellcheck source=tests/cluster/config.sh
 . "$cluster_dir/config.sh"
 run=$PCIE_IPC_RUN
+devices=/dev
+[ ! -d "$run/dev" ] || devices=$run/dev
 
 cluster_folders() {
-    rm -rf -- "$run"/{etc,munge,state,log,spool,tmp,dev,pid}
-    mkdir -p -- "$run"/{etc,munge,state,log,spool,tmp,pid} || return
+    rm -rf -- "${run:?}"/{etc,munge,state,log,spool,tmp,dev,pid}
+    mkdir -- "$run"/{etc,munge,state,log,spool,tmp,pid} || return
     devices=/dev
     [ "${cluster_option[DEVICES]}" = real ] || devices=$run/dev
     ! getent passwd slurm >/dev/null || chown slurm: "$run/state"
@@ -54,7 +56,7 @@ start_munged() {
 
 # start_slurmd NODE: a machine of its own as far as host name, IPC and /dev/shm go
 start_slurmd() {
-    mkdir -p -- "$run/spool/$1" && mkdir -p -m 1777 -- "$run/tmp/$1" || return
+    mkdir -p -- "$run/spool/$1" "$run/tmp/$1" && chmod 1777 "$run/tmp/$1" || return
     daemon "$1" unshare --uts --ipc --mount -- "$cluster_dir/node" "$1" /usr/sbin/slurmd -D -N "$1"
 }
 

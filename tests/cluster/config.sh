@@ -1,7 +1,9 @@
 # shellcheck shell=bash
 # config.sh - the options of the private cluster and the files that Slurm reads
 #
-# cluster_start and with-cluster take these as NAME=VALUE.
+# cluster_start and with-cluster take these as NAME=VALUE.  The files go to $run/etc; cluster.sh sets $run, $devices
+# (the folder of the GPUs' files) and $cluster_prefix (where this build is installed).
+# shellcheck disable=SC2154
 
 declare -A cluster_default=(
     [NODES]=4            # n1, n2, ...

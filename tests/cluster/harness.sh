@@ -33,7 +33,7 @@ fi
 
 TMPDIR=$PCIE_IPC_RUN/scratch
 export TMPDIR
-mkdir -p -m 1777 -- "$TMPDIR"
+mkdir -- "$TMPDIR" && chmod 1777 "$TMPDIR"
 # shellcheck source=tests/lib/tap.sh
 . "$cluster_dir/../lib/tap.sh"
 # shellcheck source=tests/cluster/helpers.sh
@@ -70,6 +70,7 @@ cluster_start() {
 
 cluster_start_constrained() {
     cluster_boot CONSTRAIN_DEVICES=yes "$@" 2>"$tap_log" && return
+    # shellcheck disable=SC2034 # for the test file
     cluster_reason="devices cannot be constrained here ($PCIE_IPC_SANDBOX): $(tail -n 1 "$tap_log")"
     # Cgroup version 1 is known to work: there, this is a failure.
     [ "$PCIE_IPC_SANDBOX" != cgroup ] || cluster_start CONSTRAIN_DEVICES=yes "$@"
