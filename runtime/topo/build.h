@@ -28,7 +28,7 @@ int pipc__pci_compare(pipc__pci_addr_t a, pipc__pci_addr_t b);
 /* Store an address and the name that goes with it. */
 void pipc__topo_set_addr(pipc__topo_obj_t *obj, pipc__pci_addr_t addr);
 
-/* The PCI part of the machine below @root ("/" is the live one), added to @topo, whose NUMA nodes
+/* The PCI part of the machine below @root ("" is the live one), added to @topo, whose NUMA nodes
  * stand already. PIPC_ERR_NOT_FOUND without sys/bus/pci/devices. */
 pipc_status_t pipc__topo_add_pci(pipc__topo_t *topo, const char *root, pipc__error_t *err);
 

@@ -120,6 +120,7 @@ static pipc_status_t add_devices(parser_t *ps, int parent, pipc__topo_kind_t kin
 static pipc_status_t add_cores(parser_t *ps, int n)
 {
     ps->cores_said = true;
+    ps->topo->numas[ps->topo->nnumas - 1].memory_only &= n == 0;
     if (ps->cpus + n > CORES_MAX)
         return wrong(ps, ps->p, "too many cores; 8192 are the limit");
     for (int i = 0; i < n; i++, ps->cpus++) {
@@ -175,6 +176,7 @@ static pipc_status_t start_numa(parser_t *ps, int *parent)
         return wrong(ps, ps->p, "too many NUMA nodes; 256 are the limit");
     if (!pipc__topo_add_numa(ps->topo, ps->topo->nnumas))
         return no_memory(ps);
+    ps->topo->numas[ps->topo->nnumas - 1].memory_only = true; /* until cores come */
     ps->bus = (ps->bus + 7) & ~7;
     if (ps->bus > 255) {
         ps->domain++;

@@ -67,7 +67,7 @@ hwloc_bitmap_t pipc__topo_add_numa(pipc__topo_t *topo, int os_index)
         return NULL;
     }
     topo->numas = numas;
-    topo->numas[topo->nnumas++] = (pipc__topo_numa_t){os_index, set};
+    topo->numas[topo->nnumas++] = (pipc__topo_numa_t){os_index, set, false};
     return set;
 }
 
@@ -158,7 +158,7 @@ int pipc__topo_numa_of(const pipc__topo_t *topo, int obj)
 {
     for (; obj >= 0; obj = topo->objs[obj].parent) {
         int n = topo->objs[obj].numa;
-        if (n >= 0 && !hwloc_bitmap_iszero(topo->numas[n].cpus))
+        if (n >= 0 && !topo->numas[n].memory_only)
             return n;
     }
     return PIPC__UNKNOWN;

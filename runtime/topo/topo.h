@@ -64,7 +64,9 @@ typedef struct pipc__topo_obj {
 
 typedef struct pipc__topo_numa {
     int os_index;
-    hwloc_bitmap_t cpus; /* owned by the tree; OS indexes of logical CPUs. Empty: memory only */
+    hwloc_bitmap_t cpus; /* owned by the tree; OS indexes of logical CPUs. Empty: memory only, or
+                            not known */
+    bool memory_only;    /* the source says so: GPU or CXL memory, no place for ranks */
 } pipc__topo_numa_t;
 
 typedef struct pipc__topo {
@@ -133,8 +135,8 @@ int pipc__topo_end(const pipc__topo_t *topo, int top);
 int pipc__topo_list_below(const pipc__topo_t *topo, int top, pipc__topo_kind_t kind, int *out,
                           int cap);
 
-/* The NUMA node to place ranks on for @obj: its own, else its ancestors', skipping nodes without
- * CPUs (GPU memory and CXL memory are NUMA nodes too). Index into topo->numas or PIPC__UNKNOWN. */
+/* The NUMA node to place ranks on for @obj: its own, else its ancestors', skipping nodes that
+ * are memory only (GPU memory and CXL memory are NUMA nodes too). Index into topo->numas or PIPC__UNKNOWN. */
 int pipc__topo_numa_of(const pipc__topo_t *topo, int obj);
 
 /* Steps up from @a and @b to their lowest common ancestor, added; a host-bridge or machine
