@@ -1,1 +1,3 @@
 # doc/local.mk
+
+dist_man_MANS += doc/pcie-ipc-topo.1

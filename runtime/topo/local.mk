@@ -5,9 +5,11 @@ libpipc_core_la_SOURCES += \
 	runtime/topo/device.c runtime/topo/device.h \
 	runtime/topo/dir.c runtime/topo/dir.h \
 	runtime/topo/group.c \
+	runtime/topo/json.c \
 	runtime/topo/live.c \
 	runtime/topo/numa.c \
 	runtime/topo/pci.c \
+	runtime/topo/print.c \
 	runtime/topo/synthetic.c \
 	runtime/topo/sysfs.c \
 	runtime/topo/topo.c runtime/topo/topo.h

@@ -100,7 +100,7 @@ pipc_status_t pipc__topo_sysroot(pipc__topo_t **topo, const char *root, pipc__er
  * A top-level group is one NUMA node with a host bridge of its own; "sw" puts a switch under it.
  * Groups inside a group are switches. "2x[sw:4gpu+1nic]", "[sw:5gpu]+[sw:3gpu]",
  * "2x[2x[sw:2gpu]+1nic]", "[4gpu+16core]". 8 cores a NUMA node unless said; "0core" makes a node
- * that is memory only. GPUs are numbered (minor) in order; addresses are invented but stable.
+ * that is memory only. NICs are RDMA devices. GPUs are numbered (minor) in order; addresses are invented but stable.
  * A wrong text is PIPC_ERR_INVALID, and @err names the place in it. */
 pipc_status_t pipc__topo_synthetic(pipc__topo_t **topo, const char *text, pipc__error_t *err);
 
