@@ -1,6 +1,8 @@
 # runtime/local.mk - the core library, the runtime, the tools
 
 pkginclude_HEADERS += \
+	runtime/include/pcie-ipc/comm.h \
+	runtime/include/pcie-ipc/export.h \
 	runtime/include/pcie-ipc/status.h \
 	runtime/include/pcie-ipc/types.h
 

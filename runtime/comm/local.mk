@@ -1,1 +1,23 @@
-# runtime/comm/local.mk
+# runtime/comm/local.mk - the public library
+# A convenience library is merged whole into the library that names it, so libpipc-core is named once,
+# here, and by no library that this one names.
+lib_LTLIBRARIES += libpcie-ipc.la
+COMM_SOURCES = \
+	runtime/comm/comm.c runtime/comm/comm.h \
+	runtime/comm/create.c
+COMM_LIBS = libpipc-exec.la libpipc-xchg.la libpipc-tune.la libpipc-core.la
+if HAVE_CUDA
+COMM_LIBS += libpipc-exec-cuda.la
+endif
+
+# The tools use internals, so they link the objects; programs get the shared library, which exports
+# what the version script names and nothing else.
+noinst_LTLIBRARIES += libpipc-comm.la
+libpipc_comm_la_SOURCES = $(COMM_SOURCES)
+libpipc_comm_la_LIBADD = $(COMM_LIBS)
+
+libpcie_ipc_la_SOURCES =
+libpcie_ipc_la_LIBADD = libpipc-comm.la
+libpcie_ipc_la_LDFLAGS = -version-info $(PIPC_LT_VERSION) -Wl,--version-script=$(srcdir)/runtime/comm/libpcie-ipc.map
+EXTRA_libpcie_ipc_la_DEPENDENCIES = $(srcdir)/runtime/comm/libpcie-ipc.map
+EXTRA_DIST += runtime/comm/libpcie-ipc.map

@@ -136,9 +136,15 @@ static void set_abort(pipc__page_t *page, uint64_t word)
 
 void pipc__control_abort(pipc__control_t *ctl, pipc_status_t status, int rank)
 {
+    uint64_t word = PIPC__ABORT_WORD(status, rank);
+
+    /* A cause that is known here already is the one to spread: giving up over rank 2's death must
+     * not look to rank 3 as if this rank were the trouble. */
+    set_abort(page_in(&ctl->own), word);
+    word = atomic_load(&page_in(&ctl->own)->abort);
     for (int r = 0; r < ctl->size; r++)
         if (r == ctl->rank || ctl->seg[r].base)
-            set_abort(page_of(ctl, r), PIPC__ABORT_WORD(status, rank));
+            set_abort(page_of(ctl, r), word);
 }
 
 pipc_status_t pipc__control_state(const pipc__control_t *ctl, int *rank)
@@ -161,7 +167,7 @@ static void peer_gone(void *arg, int i)
     if (atomic_load(&page_of(ctl, i)->leaving) || atomic_load(&page_in(&ctl->own)->leaving))
         return;
     set_abort(page_in(&ctl->own), word ? word : PIPC__ABORT_WORD(PIPC_ERR_PEER_LOST, i));
-    pipc__log(PIPC__LOG_WARN, "%s has ended; the communicator is dead",
+    pipc__log(PIPC__LOG_INFO, "%s has ended; the communicator is dead",
               pipc__control_name(ctl, i, name, sizeof(name)));
 }
 

@@ -66,7 +66,8 @@ pipc_status_t pipc__control_wait(pipc__control_t *ctl, bool (*ready)(void *arg),
 /* Wake @rank if it sleeps: after every store that it may wait for. */
 void pipc__control_ring(pipc__control_t *ctl, int rank);
 
-/* Set the abort word of every rank that is mapped. From any thread. The first one wins. */
+/* Set the abort word of every rank that is mapped, to the own one where that is set already. From
+ * any thread. In each page the first writer wins. */
 void pipc__control_abort(pipc__control_t *ctl, pipc_status_t status, int rank);
 
 /* The own abort word: PIPC_OK, PIPC_ERR_PEER_LOST, PIPC_ERR_ABORTED; *rank (may be NULL) gets who. */

@@ -69,6 +69,10 @@ struct pipc__exec {
 extern const pipc__exec_ops_t pipc__exec_cpu;
 extern const pipc__exec_ops_t pipc__exec_cuda; /* only in builds with CUDA */
 
+/* Has the calling thread a current CUDA context? False also where there is no CUDA at all; never
+ * opens the driver by itself. Only in builds with CUDA. */
+bool pipc__cuda_has_context(void);
+
 /* Fill @err for a run that the abort word ended at @step of @round: names the rank that was lost or
  * that aborted, and what was waited for. Returns the status of the abort word. */
 pipc_status_t pipc__exec_stalled(pipc__control_t *ctl, const pipc__plan_t *plan, int rank,

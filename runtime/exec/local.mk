@@ -9,10 +9,8 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/segment.c runtime/exec/segment.h \
 	runtime/exec/watchdog.c runtime/exec/watchdog.h
 libpipc_exec_la_SOURCES = $(EXEC_CPU_SOURCES)
-libpipc_exec_la_LIBADD = libpipc-core.la
 
 # The same with delays and droppable waits, for tests alone.
 check_LTLIBRARIES += libpipc-exec-perturb.la
 libpipc_exec_perturb_la_SOURCES = $(EXEC_CPU_SOURCES) runtime/exec/perturb.c
 libpipc_exec_perturb_la_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_PERTURB
-libpipc_exec_perturb_la_LIBADD = libpipc-core.la

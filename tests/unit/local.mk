@@ -22,3 +22,32 @@ tests_unit_exec_cpu_LDADD = libpipc-exec.la $(UNIT_LIBS)
 tests_unit_exec_cpu_perturb_SOURCES = tests/unit/exec_cpu.c tests/unit/ranks.c tests/unit/ranks.h
 tests_unit_exec_cpu_perturb_CFLAGS = $(UNIT_CFLAGS) -DPIPC_PERTURB
 tests_unit_exec_cpu_perturb_LDADD = libpipc-exec-perturb.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/spank_place
+endif
+tests_unit_spank_place_SOURCES = tests/unit/spank_place.c
+tests_unit_spank_place_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_place_LDADD = libpipc-place.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/xchg
+endif
+tests_unit_xchg_SOURCES = tests/unit/xchg.c
+tests_unit_xchg_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_xchg_LDADD = libpipc-xchg.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/spank_text
+endif
+tests_unit_spank_text_SOURCES = tests/unit/spank_text.c \
+	spank/args.c spank/options.c spank/report.c
+tests_unit_spank_text_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_text_LDADD = $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/topo
+endif
+tests_unit_topo_SOURCES = tests/unit/topo.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_topo_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)

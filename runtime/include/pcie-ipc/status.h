@@ -5,6 +5,8 @@
 #ifndef PCIE_IPC_STATUS_H
 #define PCIE_IPC_STATUS_H
 
+#include <pcie-ipc/export.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -28,7 +30,7 @@ typedef enum pipc_status {
 
 /* A short English description of @status: "no error", "peer lost", ...
  * Never NULL, also for values outside the enumeration. The string is static. */
-const char *pipc_status_string(pipc_status_t status);
+PIPC_EXPORT const char *pipc_status_string(pipc_status_t status);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,8 @@
 
 #include <stddef.h>
 
+#include <pcie-ipc/export.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -26,11 +28,11 @@ typedef enum pipc_redop {
 } pipc_redop_t;
 
 /* Size of one element in bytes; 0 for a value outside the enumeration. */
-size_t pipc_dtype_bytes(pipc_dtype_t dtype);
+PIPC_EXPORT size_t pipc_dtype_bytes(pipc_dtype_t dtype);
 
 /* nccl-tests' names: "float", "half", "int32", "sum". Never NULL ("?" when unknown); static. */
-const char *pipc_dtype_string(pipc_dtype_t dtype);
-const char *pipc_redop_string(pipc_redop_t op);
+PIPC_EXPORT const char *pipc_dtype_string(pipc_dtype_t dtype);
+PIPC_EXPORT const char *pipc_redop_string(pipc_redop_t op);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,161 @@
+/* comm/comm.c - calls on a communicator. See <pcie-ipc/comm.h> */
+#include "runtime/comm/comm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local char last_error[PIPC__ERROR_MAX];
+
+const char *pipc_last_error(void)
+{
+    return last_error;
+}
+
+pipc_status_t pipc__comm_report(const pipc__error_t *err)
+{
+    memcpy(last_error, err->text, sizeof(last_error));
+    return err->status;
+}
+
+static pipc_status_t refuse(const char *text)
+{
+    pipc__error_t err;
+
+    pipc__fail(&err, PIPC_ERR_INVALID, "%s", text);
+    return pipc__comm_report(&err);
+}
+
+/* Latch @err as the communicator's end; the first one stays. Other ranks are told, so that none
+ * waits for this one. */
+static pipc_status_t die(pipc_comm_t *c, const pipc__error_t *err)
+{
+    int alive = PIPC_OK;
+
+    if (atomic_compare_exchange_strong(&c->dying, &alive, 1)) {
+        c->error = *err;
+        pipc__control_abort(c->ctl, PIPC_ERR_ABORTED, c->rank); /* a no-op where a word is set */
+        atomic_store(&c->dead, err->status);
+    }
+    return pipc__comm_report(err);
+}
+
+static pipc_status_t dead(pipc_comm_t *c)
+{
+    int st = atomic_load(&c->dead);
+
+    return st ? pipc__comm_report(&c->error) : PIPC_OK;
+}
+
+const pipc__plan_t *pipc__comm_plan(const pipc_comm_t *comm, size_t bytes)
+{
+    return comm->plan[pipc__table_choose(&comm->table, bytes)];
+}
+
+static const char *judge_arguments(const void *send, const void *recv, size_t count,
+                                   pipc_dtype_t dtype, pipc_redop_t op)
+{
+    size_t elem = pipc_dtype_bytes(dtype);
+    uintptr_t s = (uintptr_t)send, r = (uintptr_t)recv;
+
+    if (!elem)
+        return "pipc_allreduce: unknown element type; use one of <pcie-ipc/types.h>";
+    if ((unsigned int)op >= PIPC_REDOP_COUNT)
+        return "pipc_allreduce: unknown operation; use one of <pcie-ipc/types.h>";
+    if (count > SIZE_MAX / 2 / elem)
+        return "pipc_allreduce: count is too large";
+    if (count && (!send || !recv))
+        return "pipc_allreduce: a buffer is NULL";
+    if (s != r && (s < r ? r - s : s - r) < count * elem)
+        return "pipc_allreduce: send and recv overlap; use the same pointer for in place";
+    return NULL;
+}
+
+pipc_status_t pipc_allreduce(pipc_comm_t *c, const void *send, void *recv, size_t count,
+                             pipc_dtype_t dtype, pipc_redop_t op, void *stream)
+{
+    const char *wrong = c ? judge_arguments(send, recv, count, dtype, op)
+                          : "pipc_allreduce: comm is NULL";
+    pipc__error_t err;
+
+    if (wrong)
+        return refuse(wrong);
+    if (dead(c))
+        return dead(c);
+    c->calls++;
+    if (!count)
+        return PIPC_OK;
+    const pipc__plan_t *plan = pipc__comm_plan(c, count * pipc_dtype_bytes(dtype));
+    pipc__exec_call_t call = {plan, send, recv, count, dtype, op, stream, c->calls};
+    if (!c->exec->ops->run(c->exec, &call, &err))
+        return PIPC_OK;
+    return die(c, &err);
+}
+
+pipc_status_t pipc_comm_async_error(pipc_comm_t *c, pipc_status_t *async)
+{
+    pipc__error_t err;
+    char name[128];
+    int who = 0;
+
+    if (!c || !async)
+        return refuse("pipc_comm_async_error: an argument is NULL");
+    *async = dead(c);
+    if (*async)
+        return PIPC_OK;
+    if (c->exec->ops->poll(c->exec, &err)) {
+        *async = die(c, &err);
+        return PIPC_OK;
+    }
+    pipc_status_t st = pipc__control_state(c->ctl, &who);
+    if (!st)
+        return PIPC_OK;
+    pipc__fail(&err, st, "%s %s after call %llu", pipc__control_name(c->ctl, who, name, sizeof(name)),
+               st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator",
+               (unsigned long long)c->calls);
+    *async = die(c, &err);
+    return PIPC_OK;
+}
+
+pipc_status_t pipc_comm_abort(pipc_comm_t *c)
+{
+    if (!c)
+        return refuse("pipc_comm_abort: comm is NULL");
+    pipc__control_abort(c->ctl, PIPC_ERR_ABORTED, c->rank);
+    return PIPC_OK;
+}
+
+/* Handles close, then all meet, then memory is freed: a peer that still had our memory mapped when
+ * it was freed would fault. */
+pipc_status_t pipc_comm_destroy(pipc_comm_t *c)
+{
+    pipc__error_t err = {PIPC_OK, ""};
+    pipc_status_t st = PIPC_OK;
+
+    if (!c)
+        return PIPC_OK;
+    st = c->exec->ops->drain(c->exec, &err);
+    if (!st)
+        st = dead(c);
+    c->exec->ops->disconnect(c->exec);
+    pipc__control_leave(c->ctl);
+    if (!st)
+        st = pipc__control_gather(c->ctl, NULL, 0, NULL, &err);
+    c->exec->ops->destroy(c->exec);
+    pipc__control_destroy(c->ctl);
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
+        pipc__plan_free(c->plan[k]);
+    free(c->recs);
+    free(c);
+    return err.status ? pipc__comm_report(&err) : st;
+}
+
+int pipc_comm_rank(const pipc_comm_t *comm)
+{
+    return comm ? comm->rank : -1;
+}
+
+int pipc_comm_size(const pipc_comm_t *comm)
+{
+    return comm ? comm->size : -1;
+}

@@ -1,0 +1,37 @@
+/* comm/comm.h - the inside of a communicator, for the library and its own tools.
+ */
+#ifndef PIPC_COMM_COMM_H
+#define PIPC_COMM_COMM_H
+
+#include <pcie-ipc/comm.h>
+
+#include "runtime/exec/exec.h"
+#include "runtime/plan/generate.h"
+#include "runtime/tune/table.h"
+#include "runtime/xchg/record.h"
+#include "runtime/xchg/xchg.h"
+
+struct pipc_comm {
+    int rank, size;
+    pipc__control_t *ctl;
+    pipc__exec_t *exec;
+    pipc__plan_t *plan[PIPC__PLAN_KINDS];
+    pipc__table_t table;
+    uint64_t calls;
+    _Atomic int dying;    /* 1 once somebody writes error */
+    _Atomic int dead;     /* pipc_status_t that is latched; error holds its text */
+    pipc__error_t error;  /* written once, by who set dying, before dead is set */
+    pipc__record_t *recs; /* [size]; who the ranks are */
+};
+
+/* As pipc_comm_create(), with another exchange than PMIx. */
+pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config,
+                                const pipc__xchg_ops_t *xchg, pipc__error_t *err);
+
+/* Keep @err for pipc_last_error() of this thread and return its status. */
+pipc_status_t pipc__comm_report(const pipc__error_t *err);
+
+/* The plan that a call of @bytes uses. */
+const pipc__plan_t *pipc__comm_plan(const pipc_comm_t *comm, size_t bytes);
+
+#endif

@@ -1,0 +1,293 @@
+/* comm/create.c - how ranks become a communicator.
+ *
+ *     own page, own staging ----> record --exchange--> everybody's records --judge-->
+ *     map pages, start watchdog, map staging --vote--> communicator
+ *
+ * Whatever fails before the exchange travels in the record, whatever fails after it in the vote, so
+ * that all ranks succeed or all fail and none waits for one that gave up.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+#include "runtime/comm/comm.h"
+
+#define DEFAULT_STAGING_CPU ((size_t)8 << 20)
+#define DEFAULT_STAGING_CUDA ((size_t)64 << 20)
+
+_Static_assert(sizeof(pipc__segment_handle_t) == sizeof(((pipc__record_t *)0)->control),
+               "the record carries the control handle as it is");
+_Static_assert(PIPC__RECORD_HANDLE == PIPC__HANDLE_MAX, "the record carries any executor's handle");
+
+/* What create() carries from step to step. */
+typedef struct build {
+    pipc_comm_config_t config;
+    const pipc__exec_ops_t *exec;
+    pipc__table_t table;
+    pipc__group_t group;
+    pipc__record_t mine, *all; /* all[group.size] */
+    pipc_comm_t *comm;
+} build_t;
+
+/* --- arguments ------------------------------------------------------------------------------ */
+
+static pipc_status_t choose_exec(build_t *b, pipc__error_t *err)
+{
+    switch (b->config.backend) {
+#ifdef HAVE_CUDA
+    case PIPC_BACKEND_CUDA:
+        b->exec = &pipc__exec_cuda;
+        break;
+#else
+    case PIPC_BACKEND_CUDA:
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "this pcie-ipc was built without CUDA; configure "
+                          "it with --with-cuda, or ask for the CPU backend");
+#endif
+    case PIPC_BACKEND_CPU:
+        b->exec = &pipc__exec_cpu;
+        break;
+    case PIPC_BACKEND_AUTO:
+        b->exec = &pipc__exec_cpu;
+#ifdef HAVE_CUDA
+        if (pipc__cuda_has_context())
+            b->exec = &pipc__exec_cuda;
+#endif
+        break;
+    default:
+        return pipc__fail(err, PIPC_ERR_INVALID, "backend %d does not exist", (int)b->config.backend);
+    }
+    return PIPC_OK;
+}
+
+static bool on_gpu(const build_t *b)
+{
+    return b->exec != &pipc__exec_cpu;
+}
+
+static pipc_status_t choose_table(build_t *b, pipc__error_t *err)
+{
+    const char *plan = b->config.plan;
+
+    b->table = pipc__table_default(b->group.size, on_gpu(b));
+    if (!plan || !strcmp(plan, "auto"))
+        return PIPC_OK;
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
+        if (!strcmp(plan, pipc__plan_name((pipc__plan_kind_t)k))) {
+            b->table = pipc__table_fixed((pipc__plan_kind_t)k);
+            return PIPC_OK;
+        }
+    return pipc__fail(err, PIPC_ERR_INVALID, "no plan is called \"%s\"; use auto, one-shot or two-shot",
+                      plan);
+}
+
+static pipc_status_t take_config(build_t *b, const pipc_comm_config_t *config, pipc__error_t *err)
+{
+    static const pipc_comm_config_t defaults = PIPC_COMM_CONFIG_INIT;
+
+    b->config = defaults;
+    if (config) {
+        if (config->struct_bytes < sizeof(size_t) || config->struct_bytes > sizeof(b->config))
+            return pipc__fail(err, PIPC_ERR_INVALID, "config.struct_bytes is %zu, this library knows "
+                              "%zu; initialise with PIPC_COMM_CONFIG_INIT and run with the library "
+                              "that the program was built for, or a newer one",
+                              config->struct_bytes, sizeof(b->config));
+        memcpy(&b->config, config, config->struct_bytes);
+    }
+    if ((unsigned int)b->config.scope > PIPC_SCOPE_NODE)
+        return pipc__fail(err, PIPC_ERR_INVALID, "scope %d does not exist", (int)b->config.scope);
+    return choose_exec(b, err);
+}
+
+/* --- before the exchange --------------------------------------------------------------------- */
+
+static pipc_status_t make_plans(build_t *b, pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+
+    for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++)
+        st = pipc__plan_make(&b->comm->plan[k], (pipc__plan_kind_t)k, b->group.size, err);
+    return st;
+}
+
+/* Everything of the own rank: page, staging, plans. */
+static pipc_status_t make_own(build_t *b, pipc__error_t *err)
+{
+    pipc__segment_handle_t control;
+    pipc__exec_place_t place;
+    pipc_comm_t *c = b->comm;
+
+    if (b->group.size > PIPC__RANKS_MAX || b->group.self < 0)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "a communicator has at most %d ranks, the job has "
+                          "%d; make one a node (scope node, or --per-node)", PIPC__RANKS_MAX,
+                          b->group.job_size);
+    pipc_status_t st = choose_table(b, err);
+    if (!st)
+        st = pipc__control_create(&c->ctl, &control, err);
+    if (st)
+        return st;
+    memcpy(b->mine.control, &control, sizeof(control));
+    st = b->exec->create(&c->exec, c->ctl, b->config.staging_bytes, b->mine.memory, &place, err);
+    if (st)
+        return st;
+    snprintf(b->mine.bdf, sizeof(b->mine.bdf), "%s", place.bdf);
+    snprintf(b->mine.uuid, sizeof(b->mine.uuid), "%s", place.uuid);
+    return make_plans(b, err);
+}
+
+static void fill_record(build_t *b, pipc_status_t st, const pipc__error_t *err)
+{
+    pipc__record_t *m = &b->mine;
+    int rank = b->group.self < 0 ? -1 : b->group.rank[b->group.self];
+
+    pipc__record_fill(m, rank, b->group.job_size);
+    m->status = (uint32_t)st;
+    if (st)
+        snprintf(m->reason, sizeof(m->reason), "%s", err->text);
+    m->backend = on_gpu(b) ? PIPC_BACKEND_CUDA : PIPC_BACKEND_CPU;
+    m->staging_bytes = b->config.staging_bytes;
+    m->digest = pipc__table_digest(&b->table);
+}
+
+/* --- after the exchange ---------------------------------------------------------------------- */
+
+static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
+{
+    pipc__segment_handle_t control[PIPC__RANKS_MAX];
+    pipc__peer_name_t name[PIPC__RANKS_MAX];
+    uint8_t memory[PIPC__RANKS_MAX][PIPC__HANDLE_MAX];
+    pipc_comm_t *c = b->comm;
+    int n = b->group.size;
+
+    for (int r = 0; r < n; r++) {
+        const pipc__record_t *rec = &b->all[r];
+        memcpy(&control[r], rec->control, sizeof(control[r]));
+        memcpy(memory[r], rec->memory, sizeof(memory[r]));
+        name[r] = (pipc__peer_name_t){.rank = rec->rank, .pid = rec->pid};
+        snprintf(name[r].host, sizeof(name[r].host), "%.*s", (int)sizeof(rec->host) - 1, rec->host);
+    }
+    pipc_status_t st = pipc__control_connect(c->ctl, b->group.self, n, control, name, err);
+    if (!st)
+        st = c->exec->ops->connect(c->exec, b->group.self, n,
+                                   (const uint8_t(*)[PIPC__HANDLE_MAX])memory, err);
+    for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++)
+        st = c->exec->ops->prepare(c->exec, c->plan[k], err);
+    return st;
+}
+
+/* All or none. A rank that could not even map the pages can't vote: its abort word, in the pages
+ * that it did map, ends the others' wait. */
+static pipc_status_t vote(build_t *b, pipc_status_t own, pipc__error_t *err)
+{
+    struct ballot {
+        int32_t status;
+        char reason[240];
+    } mine = {.status = (int32_t)own}, all[PIPC__RANKS_MAX];
+    pipc__error_t met;
+    char name[128];
+
+    if (own)
+        snprintf(mine.reason, sizeof(mine.reason), "%.*s", (int)sizeof(mine.reason) - 1, err->text);
+    if (own == PIPC_ERR_UNREACHABLE || own == PIPC_ERR_PEER_LOST)
+        pipc__control_abort(b->comm->ctl, own, b->group.self);
+    pipc_status_t st = pipc__control_gather(b->comm->ctl, &mine, sizeof(mine), all, &met);
+    if (own)
+        return own;
+    if (st)
+        return pipc__fail(err, st, "%s", met.text);
+    for (int r = 0; r < b->group.size; r++)
+        if (all[r].status)
+            return pipc__fail(err, (pipc_status_t)all[r].status, "%s: %.*s",
+                              pipc__control_name(b->comm->ctl, r, name, sizeof(name)),
+                              (int)sizeof(all[r].reason) - 1, all[r].reason);
+    return PIPC_OK;
+}
+
+static pipc_status_t exchange_and_judge(build_t *b, const pipc__xchg_ops_t *ops, pipc__xchg_t *x,
+                                        pipc__error_t *err)
+{
+    b->all = calloc((size_t)b->group.size, sizeof(*b->all));
+    if (!b->all)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d records", b->group.size);
+    pipc_status_t st = ops->exchange(x, &b->mine, sizeof(b->mine), b->all, err);
+    return st ? st : pipc__records_judge(b->all, b->group.size, err);
+}
+
+static pipc_status_t build(build_t *b, const pipc__xchg_ops_t *ops, pipc__error_t *err)
+{
+    pipc__xchg_t *x = NULL;
+    pipc__error_t own = {PIPC_OK, ""};
+    pipc_status_t st = ops->open(&x, (pipc__scope_t)b->config.scope, &b->group, err);
+
+    if (st)
+        return st;
+    pipc_status_t made = make_own(b, &own);
+    fill_record(b, made, &own);
+    st = exchange_and_judge(b, ops, x, err);
+    ops->close(x); /* before anything can fail slowly: see xchg.h */
+    if (made)
+        return pipc__fail(err, made, "%s", own.text);
+    if (st)
+        return st;
+    b->comm->rank = b->group.self;
+    b->comm->size = b->group.size;
+    b->comm->table = b->table;
+    st = map_peers(b, err);
+    return vote(b, st, err);
+}
+
+/* What create made so far, without waiting for anybody. */
+static void discard(pipc_comm_t *c)
+{
+    if (c->exec)
+        c->exec->ops->destroy(c->exec);
+    pipc__control_destroy(c->ctl);
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
+        pipc__plan_free(c->plan[k]);
+    free(c);
+}
+
+pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config,
+                                const pipc__xchg_ops_t *xchg, pipc__error_t *err)
+{
+    build_t b = {.group = {.self = -1}};
+
+    *comm = NULL;
+    pipc_status_t st = take_config(&b, config, err);
+    if (st)
+        return st;
+    if (!b.config.staging_bytes)
+        b.config.staging_bytes = on_gpu(&b) ? DEFAULT_STAGING_CUDA : DEFAULT_STAGING_CPU;
+    b.comm = calloc(1, sizeof(*b.comm));
+    if (!b.comm)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a communicator");
+    st = build(&b, xchg, err);
+    b.comm->recs = b.all;
+    if (st) {
+        free(b.all);
+        discard(b.comm);
+        return st;
+    }
+    *comm = b.comm;
+    return PIPC_OK;
+}
+
+pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config)
+{
+    pipc__error_t err;
+
+    if (!comm) {
+        pipc__fail(&err, PIPC_ERR_INVALID, "pipc_comm_create: comm is NULL");
+        return pipc__comm_report(&err);
+    }
+#ifdef HAVE_PMIX
+    if (!pipc__comm_create(comm, config, &pipc__xchg_pmix, &err))
+        return PIPC_OK;
+#else
+    *comm = NULL;
+    (void)config;
+    pipc__fail(&err, PIPC_ERR_UNSUPPORTED, "this pcie-ipc was built without PMIx; configure it with "
+               "--with-pmix");
+#endif
+    return pipc__comm_report(&err);
+}

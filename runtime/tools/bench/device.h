@@ -1,0 +1,32 @@
+/* tools/bench/device.h - where the benchmark's buffers live and how its samples are timed.
+ */
+#ifndef PIPC_BENCH_DEVICE_H
+#define PIPC_BENCH_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "runtime/base/error.h"
+
+typedef struct bench_device {
+    const char *name; /* "cpu", "cuda" */
+    void *stream;     /* CUDA: the stream that the calls go to */
+    void *(*alloc)(size_t bytes, pipc__error_t *err); /* NULL on failure */
+    void (*release)(void *p);
+    pipc_status_t (*write)(void *dst, const void *host, size_t bytes, pipc__error_t *err);
+    pipc_status_t (*read)(void *host, const void *src, size_t bytes, pipc__error_t *err);
+    /* Calls are issued between begin and end; end waits for them and gives their time together. */
+    pipc_status_t (*begin)(pipc__error_t *err);
+    pipc_status_t (*end)(double *usec, pipc__error_t *err);
+    void (*close)(void);
+} bench_device_t;
+
+extern const bench_device_t bench_cpu;
+
+/* Open GPU @index (modulo the number of GPUs that are visible) and make its primary context current.
+ * Only in builds with CUDA. */
+pipc_status_t bench_cuda_open(bench_device_t *dev, int index, pipc__error_t *err);
+/* Are there a driver and a GPU? */
+bool bench_cuda_present(void);
+
+#endif

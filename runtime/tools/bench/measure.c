@@ -1,0 +1,242 @@
+/* tools/bench/measure.c - see measure.h
+ *
+ * A sample is a burst of calls, issued back to back between a barrier of all ranks and the burst's
+ * end; its time is divided by the number of calls. Own and peer take turns sample by sample, so that
+ * both see the same weather.
+ */
+#include "config.h"
+#include "runtime/tools/bench/measure.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/hash.h"
+#include "runtime/tools/bench/data.h"
+#include "runtime/tools/bench/peer.h"
+
+#define BURST_BYTES ((size_t)4 << 20) /* a burst moves about this much, 1 to BURST_MAX calls */
+#define BURST_MAX 20
+#define GATHER_DOUBLES ((int)(PIPC__GATHER_MAX / sizeof(double)))
+
+typedef struct message {
+    size_t count, bytes;
+    pipc_dtype_t dtype;
+    bool in_place;
+} message_t;
+
+static pipc_status_t own_error(pipc_status_t st, pipc__error_t *err)
+{
+    return st ? pipc__fail(err, st, "%s", pipc_last_error()) : PIPC_OK;
+}
+
+static pipc_status_t call(bench_t *b, const message_t *m, bool peer, pipc__error_t *err)
+{
+    const void *in = m->in_place ? b->recv : b->send;
+
+    if (peer)
+        return bench_nccl_allreduce(in, b->recv, m->count, m->dtype, b->device.stream, err);
+    return own_error(pipc_allreduce(b->comm, in, b->recv, m->count, m->dtype, PIPC_SUM,
+                                    b->device.stream), err);
+}
+
+static pipc_status_t burst(bench_t *b, const message_t *m, bool peer, int calls, double *usec,
+                           pipc__error_t *err)
+{
+    pipc_status_t async, st = pipc__control_gather(b->comm->ctl, NULL, 0, NULL, err);
+
+    if (!st)
+        st = b->device.begin(err);
+    for (int i = 0; !st && i < calls; i++)
+        st = call(b, m, peer, err);
+    if (!st)
+        st = b->device.end(usec, err);
+    *usec /= calls;
+    if (!st && !pipc_comm_async_error(b->comm, &async) && async)
+        st = own_error(async, err);
+    return st;
+}
+
+/* --- correctness ---------------------------------------------------------------------------- */
+
+/* Fill, poison, call, read the output back into b->host. */
+static pipc_status_t one_result(bench_t *b, const message_t *m, bench_pattern_t pattern,
+                                pipc__error_t *err)
+{
+    double unused = 0;
+    pipc_status_t st;
+
+    memset(b->host, 0xa5, m->bytes);
+    st = b->device.write(b->recv, b->host, m->bytes, err);
+    bench_fill(b->host, m->count, m->dtype, pattern, b->comm->rank);
+    if (!st)
+        st = b->device.write(m->in_place ? b->recv : b->send, b->host, m->bytes, err);
+    if (!st)
+        st = burst(b, m, false, 1, &unused, err);
+    return st ? st : b->device.read(b->host, b->recv, m->bytes, err);
+}
+
+#define BLOCKS 64 /* the output is hashed in this many parts, so that #wrong says how much differs */
+
+/* Parts of the output that differ from rank 0's, in elements. */
+static pipc_status_t compare_ranks(bench_t *b, const message_t *m, uint64_t *wrong,
+                                   pipc__error_t *err)
+{
+    uint64_t mine[BLOCKS], all[PIPC__RANKS_MAX][BLOCKS];
+    size_t elem = pipc_dtype_bytes(m->dtype), part = (m->count + BLOCKS - 1) / BLOCKS;
+
+    for (size_t i = 0; i < BLOCKS; i++) {
+        size_t at = i * part, n = at >= m->count ? 0 : m->count - at < part ? m->count - at : part;
+        mine[i] = pipc__hash(PIPC__HASH_INIT, b->host + at * elem, n * elem);
+    }
+    pipc_status_t st = pipc__control_gather(b->comm->ctl, mine, sizeof(mine), all, err);
+    for (int i = 0; !st && i < BLOCKS; i++)
+        if (all[b->comm->rank][i] != all[0][i])
+            *wrong += part;
+    return st;
+}
+
+static pipc_status_t check(bench_t *b, const message_t *m, uint64_t *wrong, pipc__error_t *err)
+{
+    uint64_t mine = 0, all[PIPC__RANKS_MAX];
+    pipc_status_t st = one_result(b, m, BENCH_EXACT, err);
+
+    if (!st) {
+        mine = bench_count_wrong(b->host, m->count, m->dtype, b->comm->size);
+        st = one_result(b, m, BENCH_RANDOM, err);
+    }
+    if (!st)
+        st = compare_ranks(b, m, &mine, err);
+    if (!st)
+        st = pipc__control_gather(b->comm->ctl, &mine, sizeof(mine), all, err);
+    *wrong = 0;
+    for (int r = 0; !st && r < b->comm->size; r++)
+        *wrong += all[r];
+    return st;
+}
+
+/* --- time ----------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double median(double *v, int n)
+{
+    qsort(v, (size_t)n, sizeof(*v), by_value);
+    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+/* Replace each sample by the slowest rank's. */
+static pipc_status_t slowest_rank(bench_t *b, double *samples, int n, pipc__error_t *err)
+{
+    double all[PIPC__RANKS_MAX * GATHER_DOUBLES];
+
+    for (int at = 0; at < n; at += GATHER_DOUBLES) {
+        int some = n - at < GATHER_DOUBLES ? n - at : GATHER_DOUBLES;
+        pipc_status_t st = pipc__control_gather(b->comm->ctl, samples + at,
+                                                (size_t)some * sizeof(double), all, err);
+        if (st)
+            return st;
+        for (int i = 0; i < some; i++)
+            for (int r = 0; r < b->comm->size; r++)
+                if (all[r * some + i] > samples[at + i])
+                    samples[at + i] = all[r * some + i];
+    }
+    return PIPC_OK;
+}
+
+static pipc_status_t time_it(bench_t *b, const message_t *m, bench_cell_t *cell, pipc__error_t *err)
+{
+    int n = b->options.iterations, peers = b->options.peer_nccl ? 2 : 1;
+    size_t fit = m->bytes ? BURST_BYTES / m->bytes : BURST_MAX;
+    int calls = fit < 1 ? 1 : fit > BURST_MAX ? BURST_MAX : (int)fit;
+    double *samples = calloc((size_t)n * 2, sizeof(*samples)), unused;
+    pipc_status_t st = PIPC_OK;
+
+    if (!samples)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d samples; use a smaller -n", n);
+    for (int who = 0; !st && who < peers && b->options.warmup; who++)
+        st = burst(b, m, who, b->options.warmup, &unused, err);
+    for (int i = 0; !st && i < n; i++)
+        for (int who = 0; !st && who < peers; who++)
+            st = burst(b, m, who, calls, &samples[who * n + i], err);
+    for (int who = 0; !st && who < peers; who++)
+        st = slowest_rank(b, samples + who * n, n, err);
+    if (!st) {
+        cell->usec = median(samples, n);
+        cell->peer_usec = peers > 1 ? median(samples + n, n) : 0;
+    }
+    free(samples);
+    return st;
+}
+
+pipc_status_t bench_measure(bench_t *b, size_t count, pipc_dtype_t dtype, bench_row_t *row,
+                            pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+
+    memset(row, 0, sizeof(*row));
+    for (int i = 0; !st && i < 2; i++) {
+        message_t m = {count, count * pipc_dtype_bytes(dtype), dtype, i == 1};
+        if (b->options.check)
+            st = check(b, &m, &row->cell[i].wrong, err);
+        if (!st)
+            st = time_it(b, &m, &row->cell[i], err);
+    }
+    return st;
+}
+
+/* --- several nodes --------------------------------------------------------------------------- */
+
+static void merge(bench_cell_t *into, const bench_cell_t *from)
+{
+    if (from->usec > into->usec)
+        into->usec = from->usec;
+    if (from->peer_usec > into->peer_usec)
+        into->peer_usec = from->peer_usec;
+    into->wrong += from->wrong;
+}
+
+#ifdef HAVE_PMIX
+static pipc_status_t exchange_rows(bench_row_t *mine, pipc__error_t *err)
+{
+    pipc__xchg_t *x;
+    pipc__group_t g;
+    pipc_status_t st = pipc__xchg_pmix.open(&x, PIPC__SCOPE_JOB, &g, err);
+
+    if (st)
+        return st;
+    bench_row_t *all = calloc((size_t)g.size, sizeof(*all));
+    st = all ? pipc__xchg_pmix.exchange(x, mine, sizeof(*mine), all, err)
+             : pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d rows", g.size);
+    pipc__xchg_pmix.close(x);
+    if (!st) {
+        memset(mine, 0, sizeof(*mine));
+        for (int r = 0; r < g.size; r++)
+            for (int i = 0; i < 2; i++)
+                merge(&mine->cell[i], &all[r].cell[i]);
+    }
+    free(all);
+    return st;
+}
+#else
+static pipc_status_t exchange_rows(bench_row_t *mine, pipc__error_t *err)
+{
+    (void)mine;
+    (void)merge;
+    return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "built without PMIx");
+}
+#endif
+
+pipc_status_t bench_slowest_node(const bench_t *b, bench_row_t *row, pipc__error_t *err)
+{
+    if (b->comm->recs[0].size == b->comm->size)
+        return PIPC_OK;
+    /* Every rank of a node has the same row: let one of them count the wrong values. */
+    for (int i = 0; i < 2 && b->comm->rank > 0; i++)
+        row->cell[i].wrong = 0;
+    return exchange_rows(row, err);
+}

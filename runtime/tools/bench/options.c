@@ -1,0 +1,189 @@
+/* tools/bench/options.c - see options.h
+ *
+ * One table serves getopt, --help and the man page's test.
+ */
+#include "runtime/tools/bench/options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+enum { OPT_BACKEND = 256, OPT_PLAN, OPT_PER_NODE, OPT_PEER };
+
+static const struct option_row {
+    int letter; /* >= 256: no short form */
+    const char *name, *arg, *help;
+} rows[] = {
+    {'b', "minbytes", "SIZE", "smallest message, with K, M or G (default 8)"},
+    {'e', "maxbytes", "SIZE", "largest message (default 16M)"},
+    {'f', "stepfactor", "N", "next size = size x N (default 2)"},
+    {'n', "iters", "N", "timed samples a size; the median of the slowest rank is shown (default 20)"},
+    {'w', "warmup_iters", "N", "calls before timing (default 5)"},
+    {'d', "datatype", "TYPE", "float, half, int32 or all (default float)"},
+    {'c', "check", "0|1", "compare results with exact sums, and bit for bit across ranks (default 1)"},
+    {OPT_BACKEND, "backend", "NAME", "cpu, cuda or auto: cuda where there is a GPU (default auto)"},
+    {OPT_PLAN, "plan", "NAME", "one-shot, two-shot or auto: by size (default auto)"},
+    {OPT_PER_NODE, "per-node", NULL, "one communicator a node; the slowest node is shown"},
+    {OPT_PEER, "peer", "NAME", "time nccl (or nccl:PATH of the library) in turns and show the ratio"},
+    {'h', "help", NULL, "this text"},
+    {'V', "version", NULL, "the version"},
+};
+#define NROWS (sizeof(rows) / sizeof(rows[0]))
+
+static void help(void)
+{
+    printf("usage: pcie-ipc-bench [OPTIONS]\n"
+           "AllReduce benchmark in the manner of nccl-tests; start it with srun --mpi=pmix.\n\n");
+    for (size_t i = 0; i < NROWS; i++) {
+        char form[48], letter[8] = "    ";
+        if (rows[i].letter < 256)
+            snprintf(letter, sizeof(letter), "-%c, ", rows[i].letter);
+        snprintf(form, sizeof(form), "%s--%s%s%s", letter, rows[i].name, rows[i].arg ? " " : "",
+                 rows[i].arg ? rows[i].arg : "");
+        printf("  %-26s %s\n", form, rows[i].help);
+    }
+    printf("\nexit status: 0 all right, 1 a wrong value, 2 a call failed, 64 usage\n");
+}
+
+static int usage(const char *option, const char *value, const char *want)
+{
+    fprintf(stderr, "pcie-ipc-bench: %s: \"%s\" is not %s; see pcie-ipc-bench --help\n", option, value,
+            want);
+    return 64;
+}
+
+static bool parse_size(const char *text, size_t *out)
+{
+    static const char units[] = "KMGT";
+    char *end;
+
+    errno = 0;
+    unsigned long long v = strtoull(text, &end, 10);
+    if (errno || end == text || !isdigit((unsigned char)*text))
+        return false;
+    const char *unit = *end ? strchr(units, toupper((unsigned char)*end)) : NULL;
+    int shift = unit ? 10 * (int)(unit - units + 1) : 0;
+    end += unit != NULL;
+    if (toupper((unsigned char)*end) == 'B')
+        end++;
+    *out = (size_t)v << shift;
+    return !*end && *out >> shift == v;
+}
+
+static bool parse_int(const char *text, int least, int *out)
+{
+    char *end;
+
+    errno = 0;
+    long v = strtol(text, &end, 10);
+    *out = (int)v;
+    return !errno && end != text && !*end && v >= least && v <= INT_MAX;
+}
+
+static bool parse_name(const char *text, const char *const *names, int *out)
+{
+    for (int i = 0; names[i]; i++)
+        if (!strcmp(text, names[i])) {
+            *out = i;
+            return true;
+        }
+    return false;
+}
+
+static bool parse_peer(bench_options_t *o, const char *text)
+{
+    if (strncmp(text, "nccl", 4) || (text[4] && text[4] != ':'))
+        return false;
+    o->peer_nccl = true;
+    if (text[4] && text[5])
+        o->nccl_path = text + 5;
+    return true;
+}
+
+/* One option; returns -1 or an exit status. */
+static int take(bench_options_t *o, int letter, const char *value)
+{
+    static const char *const dtypes[] = {"float", "half", "int32", "all", NULL};
+    static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
+    static const char *const plans[] = {"auto", "one-shot", "two-shot", NULL};
+    int n = 0;
+
+    switch (letter) {
+    case 'b':
+        return parse_size(value, &o->min_bytes) ? -1 : usage("-b", value, "a size");
+    case 'e':
+        return parse_size(value, &o->max_bytes) ? -1 : usage("-e", value, "a size");
+    case 'f':
+        return parse_int(value, 2, &o->factor) ? -1 : usage("-f", value, "a number of 2 or more");
+    case 'n':
+        return parse_int(value, 1, &o->iterations) ? -1 : usage("-n", value, "a positive number");
+    case 'w':
+        return parse_int(value, 0, &o->warmup) ? -1 : usage("-w", value, "a number");
+    case 'd':
+        if (!parse_name(value, dtypes, &n))
+            return usage("-d", value, "one of float, half, int32, all");
+        o->dtype = n < PIPC_DTYPE_COUNT ? n : -1;
+        return -1;
+    case 'c':
+        if (!parse_int(value, 0, &n) || n > 1)
+            return usage("-c", value, "0 or 1");
+        o->check = n;
+        return -1;
+    case OPT_BACKEND:
+        if (!parse_name(value, backends, &n))
+            return usage("--backend", value, "one of auto, cpu, cuda");
+        o->backend = (pipc_backend_t)n;
+        return -1;
+    case OPT_PLAN:
+        o->plan = value;
+        return parse_name(value, plans, &n) ? -1
+                                            : usage("--plan", value, "one of auto, one-shot, two-shot");
+    case OPT_PER_NODE:
+        o->per_node = true;
+        return -1;
+    case OPT_PEER:
+        return parse_peer(o, value) ? -1 : usage("--peer", value, "nccl or nccl:PATH");
+    case 'h':
+        help();
+        return 0;
+    case 'V':
+        printf("pcie-ipc-bench %s\n", PACKAGE_VERSION);
+        return 0;
+    default: /* getopt_long has said what is wrong */
+        fprintf(stderr, "pcie-ipc-bench: see pcie-ipc-bench --help\n");
+        return 64;
+    }
+}
+
+int bench_options_parse(bench_options_t *o, int argc, char **argv)
+{
+    struct option longs[NROWS + 1] = {0};
+    char shorts[3 * NROWS + 1] = "", *s = shorts;
+    int letter, rc;
+
+    *o = (bench_options_t){.min_bytes = 8, .max_bytes = 16 << 20, .factor = 2, .iterations = 20,
+                           .warmup = 5, .dtype = PIPC_F32, .check = true, .plan = "auto",
+                           .nccl_path = "libnccl.so.2"};
+    for (size_t i = 0; i < NROWS; i++) {
+        longs[i] = (struct option){rows[i].name, rows[i].arg ? required_argument : no_argument, NULL,
+                                   rows[i].letter};
+        if (rows[i].letter < 256)
+            s += sprintf(s, "%c%s", rows[i].letter, rows[i].arg ? ":" : "");
+    }
+    while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+        rc = take(o, letter, optarg);
+        if (rc >= 0)
+            return rc;
+    }
+    if (optind < argc)
+        return usage("argument", argv[optind], "an option");
+    if (o->max_bytes < o->min_bytes)
+        return usage("-e", "maxbytes", "at least -b");
+    return -1;
+}

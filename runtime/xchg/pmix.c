@@ -1,0 +1,194 @@
+/* xchg/pmix.c - the exchange over PMIx (OpenPMIx 3.1 or newer; PMIx standard 3.1 and 4).
+ *
+ * Slurm's mpi/pmix serves Put, Commit, Fence, Get and abort; publish, lookup, spawn and connect it
+ * does not, so nothing else is used here.
+ */
+#include <errno.h>
+#include <pmix.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/xchg/xchg.h"
+
+#define GET_TIMEOUT_SEC 30 /* after the fence the data is local; a server that loses it must not hang us */
+
+struct pipc__xchg {
+    pmix_proc_t me;
+    pipc__group_t group;
+};
+
+/* Each exchange of a process has keys of its own: the second communicator must not read what the
+ * first one left. Ranks create communicators in the same order, so the numbers agree. */
+static _Atomic unsigned int exchanges;
+
+static pipc_status_t fail_pmix(pipc__error_t *err, pmix_status_t rc, const char *what)
+{
+    return pipc__fail(err, PIPC_ERR_EXCHANGE, "%s: %s (%d), library %s; start the job with "
+                      "srun --mpi=pmix", what, PMIx_Error_string(rc), rc, PMIx_Get_version());
+}
+
+static pipc_status_t get_u32(const pmix_proc_t *proc, const char *key, int *out, pipc__error_t *err)
+{
+    pmix_value_t *v = NULL;
+    pmix_status_t rc = PMIx_Get(proc, key, NULL, 0, &v);
+
+    if (rc != PMIX_SUCCESS)
+        return fail_pmix(err, rc, key);
+    bool right = v->type == PMIX_UINT32;
+    *out = (int)v->data.uint32;
+    PMIX_VALUE_RELEASE(v);
+    return right ? PIPC_OK : pipc__fail(err, PIPC_ERR_EXCHANGE, "%s has an unexpected type", key);
+}
+
+static pipc_status_t local_peers(const pmix_proc_t *job, pipc__group_t *group, pipc__error_t *err)
+{
+    pmix_value_t *v = NULL;
+    pmix_status_t rc = PMIx_Get(job, PMIX_LOCAL_PEERS, NULL, 0, &v);
+
+    if (rc != PMIX_SUCCESS)
+        return fail_pmix(err, rc, "PMIx_Get(PMIX_LOCAL_PEERS)");
+    group->size = v->type == PMIX_STRING ? pipc__parse_ranks(v->data.string, group->rank) : -1;
+    PMIX_VALUE_RELEASE(v);
+    if (group->size > 0)
+        return PIPC_OK;
+    return pipc__fail(err, PIPC_ERR_EXCHANGE, "PMIX_LOCAL_PEERS is no list of at most %d ranks",
+                      PIPC__GROUP_MAX);
+}
+
+static pipc_status_t find_group(pipc__xchg_t *x, pipc__scope_t scope, pipc__error_t *err)
+{
+    pipc__group_t *g = &x->group;
+    pmix_proc_t job;
+
+    PMIX_LOAD_PROCID(&job, x->me.nspace, PMIX_RANK_WILDCARD);
+    pipc_status_t st = get_u32(&job, PMIX_JOB_SIZE, &g->job_size, err);
+    if (st)
+        return st;
+    if (scope == PIPC__SCOPE_NODE) {
+        st = local_peers(&job, g, err);
+        if (st)
+            return st;
+    } else {
+        /* A job larger than a group still exchanges: its first ranks are enough to say why not. */
+        g->size = g->job_size < PIPC__GROUP_MAX ? g->job_size : PIPC__GROUP_MAX;
+        for (int i = 0; i < g->size; i++)
+            g->rank[i] = i;
+    }
+    g->self = -1;
+    for (int i = 0; i < g->size; i++)
+        if (g->rank[i] == (int)x->me.rank)
+            g->self = i;
+    if (g->self < 0 && scope == PIPC__SCOPE_NODE)
+        return pipc__fail(err, PIPC_ERR_EXCHANGE, "rank %u is not among its own local peers",
+                          x->me.rank);
+    return PIPC_OK;
+}
+
+static pipc_status_t pmix_open(pipc__xchg_t **out, pipc__scope_t scope, pipc__group_t *group,
+                               pipc__error_t *err)
+{
+    pipc__xchg_t *x = calloc(1, sizeof(*x));
+
+    *out = NULL;
+    if (!x)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for the exchange");
+    pmix_status_t rc = PMIx_Init(&x->me, NULL, 0);
+    if (rc != PMIX_SUCCESS) {
+        free(x);
+        return fail_pmix(err, rc, "PMIx_Init");
+    }
+    pipc_status_t st = find_group(x, scope, err);
+    if (st) {
+        PMIx_Finalize(NULL, 0);
+        free(x);
+        return st;
+    }
+    *group = x->group;
+    *out = x;
+    return PIPC_OK;
+}
+
+static pipc_status_t put_and_fence(const char *key, const void *mine, size_t bytes,
+                                   pipc__error_t *err)
+{
+    bool collect = true;
+    pmix_info_t info;
+    pmix_value_t v;
+
+    PMIX_VALUE_CONSTRUCT(&v);
+    v.type = PMIX_BYTE_OBJECT;
+    v.data.bo.size = bytes;
+    v.data.bo.bytes = malloc(bytes);
+    if (!v.data.bo.bytes)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a record");
+    memcpy(v.data.bo.bytes, mine, bytes);
+    pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, key, &v);
+    PMIX_VALUE_DESTRUCT(&v);
+    if (rc != PMIX_SUCCESS)
+        return fail_pmix(err, rc, "PMIx_Put");
+    rc = PMIx_Commit();
+    if (rc != PMIX_SUCCESS)
+        return fail_pmix(err, rc, "PMIx_Commit");
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_INFO_LOAD(&info, PMIX_COLLECT_DATA, &collect, PMIX_BOOL);
+    rc = PMIx_Fence(NULL, 0, &info, 1);
+    PMIX_INFO_DESTRUCT(&info);
+    return rc == PMIX_SUCCESS ? PIPC_OK : fail_pmix(err, rc, "PMIx_Fence");
+}
+
+static pipc_status_t get_record(const pipc__xchg_t *x, int rank, const char *key, size_t bytes,
+                                void *out, pipc__error_t *err)
+{
+    int seconds = GET_TIMEOUT_SEC;
+    pmix_info_t info;
+    pmix_value_t *v = NULL;
+    pmix_proc_t proc;
+    char what[64];
+
+    PMIX_LOAD_PROCID(&proc, x->me.nspace, (pmix_rank_t)rank);
+    PMIX_INFO_CONSTRUCT(&info);
+    PMIX_INFO_LOAD(&info, PMIX_TIMEOUT, &seconds, PMIX_INT);
+    pmix_status_t rc = PMIx_Get(&proc, key, &info, 1, &v);
+    PMIX_INFO_DESTRUCT(&info);
+    if (rc != PMIX_SUCCESS) {
+        snprintf(what, sizeof(what), "PMIx_Get of rank %d's record", rank);
+        return fail_pmix(err, rc, what);
+    }
+    bool right = v->type == PMIX_BYTE_OBJECT && v->data.bo.size == bytes;
+    if (right)
+        memcpy(out, v->data.bo.bytes, bytes);
+    PMIX_VALUE_RELEASE(v);
+    if (right)
+        return PIPC_OK;
+    return pipc__fail(err, PIPC_ERR_MISMATCH, "rank %d sent a record of another length than %zu bytes; "
+                      "install the same pcie-ipc on every node", rank, bytes);
+}
+
+static pipc_status_t pmix_exchange(pipc__xchg_t *x, const void *mine, size_t bytes, void *all,
+                                   pipc__error_t *err)
+{
+    char key[32];
+
+    snprintf(key, sizeof(key), "pcie-ipc.%u", atomic_fetch_add(&exchanges, 1));
+    pipc_status_t st = put_and_fence(key, mine, bytes, err);
+    for (int i = 0; !st && i < x->group.size; i++)
+        st = get_record(x, x->group.rank[i], key, bytes, (char *)all + (size_t)i * bytes, err);
+    return st;
+}
+
+static void pmix_close(pipc__xchg_t *x)
+{
+    if (!x)
+        return;
+    PMIx_Finalize(NULL, 0);
+    free(x);
+}
+
+const pipc__xchg_ops_t pipc__xchg_pmix = {
+    .name = "pmix",
+    .open = pmix_open,
+    .exchange = pmix_exchange,
+    .close = pmix_close,
+};

@@ -1,0 +1,105 @@
+/* xchg/record.c - see record.h */
+#include "runtime/xchg/record.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "runtime/base/file.h"
+
+static uint64_t namespace_inode(const char *name)
+{
+    char path[64];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "/proc/self/ns/%s", name);
+    return stat(path, &st) ? 0 : (uint64_t)st.st_ino;
+}
+
+void pipc__record_fill(pipc__record_t *rec, int rank, int size)
+{
+    rec->magic = PIPC__RECORD_MAGIC;
+    rec->bytes = sizeof(*rec);
+    rec->version = PIPC__RECORD_VERSION;
+    rec->rank = rank;
+    rec->size = size;
+    rec->pid = getpid();
+    rec->uid = getuid();
+    rec->minor = -1;
+    snprintf(rec->package, sizeof(rec->package), "%s", PACKAGE_VERSION);
+    if (gethostname(rec->host, sizeof(rec->host)))
+        snprintf(rec->host, sizeof(rec->host), "?");
+    rec->host[sizeof(rec->host) - 1] = '\0';
+    pipc__file_line(NULL, rec->boot_id, sizeof(rec->boot_id), "proc/sys/kernel/random/boot_id");
+    rec->pid_ns = namespace_inode("pid");
+    rec->net_ns = namespace_inode("net");
+    rec->mnt_ns = namespace_inode("mnt");
+}
+
+/* Texts come from another process: bound them. */
+#define TEXT(field) (int)sizeof(field), field
+
+static pipc_status_t judge_shape(const pipc__record_t *r, int i, pipc__error_t *err)
+{
+    if (r->magic != PIPC__RECORD_MAGIC)
+        return pipc__fail(err, PIPC_ERR_MISMATCH, "rank %d sent something that is no pcie-ipc record; "
+                          "run the same pcie-ipc on every node", i);
+    if (r->version != PIPC__RECORD_VERSION || r->bytes != sizeof(*r))
+        return pipc__fail(err, PIPC_ERR_MISMATCH, "rank %d speaks record version %u of %u bytes, this "
+                          "rank version %d of %zu; install the same pcie-ipc on every node", i,
+                          r->version, r->bytes, PIPC__RECORD_VERSION, sizeof(*r));
+    if (r->status)
+        return pipc__fail(err, (pipc_status_t)r->status, "rank %d on %.*s: %.*s", r->rank,
+                          TEXT(r->host), TEXT(r->reason));
+    return PIPC_OK;
+}
+
+static pipc_status_t judge_place(const pipc__record_t *r, const pipc__record_t *first,
+                                 pipc__error_t *err)
+{
+    if (strncmp(r->boot_id, first->boot_id, sizeof(r->boot_id)) ||
+        strncmp(r->host, first->host, sizeof(r->host)))
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                          "ranks %d and %d are on different nodes (%.*s, %.*s); a communicator can't "
+                          "span nodes yet: make one a node (scope node, or --per-node)", first->rank,
+                          r->rank, TEXT(first->host), TEXT(r->host));
+    if (r->pid_ns != first->pid_ns)
+        return pipc__fail(err, PIPC_ERR_UNREACHABLE,
+                          "ranks %d and %d on %.*s are in different PID namespaces (containers) and "
+                          "can't map each other's memory; start both in one container or share the "
+                          "PID namespace", first->rank, r->rank, TEXT(r->host));
+    return PIPC_OK;
+}
+
+static pipc_status_t judge_choice(const pipc__record_t *r, const pipc__record_t *first,
+                                  pipc__error_t *err)
+{
+    const char *what = NULL;
+
+    if (r->backend != first->backend)
+        what = "backends";
+    else if (r->staging_bytes != first->staging_bytes)
+        what = "staging sizes";
+    else if (r->digest != first->digest)
+        what = "plan tables or options";
+    if (!what)
+        return PIPC_OK;
+    return pipc__fail(err, PIPC_ERR_MISMATCH, "ranks %d and %d have different %s; give every rank the "
+                      "same options and files", first->rank, r->rank, what);
+}
+
+pipc_status_t pipc__records_judge(const pipc__record_t *recs, int n, pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+
+    /* Shape and failures of all first: a rank that failed has no facts to compare. */
+    for (int i = 0; !st && i < n; i++)
+        st = judge_shape(&recs[i], i, err);
+    for (int i = 1; !st && i < n; i++)
+        st = judge_place(&recs[i], &recs[0], err);
+    for (int i = 1; !st && i < n; i++)
+        st = judge_choice(&recs[i], &recs[0], err);
+    return st;
+}

@@ -1,0 +1,51 @@
+/* xchg/xchg.h - exchange of one small record between ranks that do not share anything yet.
+ *
+ * An exchange is opened, used once, closed: PMIx is finalised as soon as the records are there,
+ * because Slurm ends the whole step about a second after the death of a process whose PMIx client is
+ * live, and the survivors would have no time to say which rank was lost. (Where the program holds
+ * PMIx itself, for MPI, our finalise only drops our reference.)
+ */
+#ifndef PIPC_XCHG_XCHG_H
+#define PIPC_XCHG_XCHG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/base/error.h"
+
+#define PIPC__GROUP_MAX 1024 /* ranks of a group: more than a communicator takes, to say so clearly */
+
+typedef enum pipc__scope {
+    PIPC__SCOPE_JOB, /* all ranks of the job */
+    PIPC__SCOPE_NODE /* the ranks of this node */
+} pipc__scope_t;
+
+/* The ranks that will form a communicator, in rank order. */
+typedef struct pipc__group {
+    int size, self;                /* self: index of the own rank */
+    int rank[PIPC__GROUP_MAX];     /* ranks in the job */
+    int job_size;
+} pipc__group_t;
+
+typedef struct pipc__xchg pipc__xchg_t;
+
+typedef struct pipc__xchg_ops {
+    const char *name; /* "pmix" */
+    /* Find the group. Not collective by itself, but every rank of the job must go on to exchange. */
+    pipc_status_t (*open)(pipc__xchg_t **x, pipc__scope_t scope, pipc__group_t *group,
+                          pipc__error_t *err);
+    /* Collective over the job: give @bytes, get everybody's of the group: all[size * bytes]. A record
+     * of another length than @bytes fails with PIPC_ERR_MISMATCH. Once per open. */
+    pipc_status_t (*exchange)(pipc__xchg_t *x, const void *mine, size_t bytes, void *all,
+                              pipc__error_t *err);
+    void (*close)(pipc__xchg_t *x); /* NULL is allowed */
+} pipc__xchg_ops_t;
+
+extern const pipc__xchg_ops_t pipc__xchg_pmix; /* only in builds with PMIx */
+
+/* Parse PMIx's list of local ranks, "0,1,2,3" or with ranges "0-3,8" (the PMIx standard allows
+ * both), into rank[PIPC__GROUP_MAX], ascending. Returns the count; -1 for text that is no such list
+ * or too long. Pure. */
+int pipc__parse_ranks(const char *text, int rank[PIPC__GROUP_MAX]);
+
+#endif

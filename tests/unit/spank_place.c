@@ -1,0 +1,445 @@
+/* tests/unit/spank_place.c - what becomes of a task: lists, ways of showing GPUs, cores, facts */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "spank/gpulist.h"
+#include "spank/place.h"
+
+#define ALL8 0xff
+#define EIGHT "2x[sw:4gpu+1nic]"
+
+static pipc__topo_t *tree(const char *text)
+{
+    pipc__error_t err = {PIPC_OK, ""};
+    pipc__topo_t *topo;
+
+    if (pipc__topo_synthetic(&topo, text, &err))
+        fail_msg("%s", err.text);
+    return topo;
+}
+
+/* Minors in the order that a driver may have found the cards in, against the bus. */
+static void reverse_minors(pipc__topo_t *topo, int n)
+{
+    for (int i = 0; i < topo->nobjs; i++)
+        if (topo->objs[i].kind == PIPC__TOPO_GPU)
+            topo->objs[i].minor = n - 1 - topo->objs[i].minor;
+}
+
+static void name_uuids(pipc__topo_t *topo)
+{
+    for (int i = 0; i < topo->nobjs; i++)
+        if (topo->objs[i].kind == PIPC__TOPO_GPU)
+            snprintf(topo->objs[i].uuid, sizeof(topo->objs[i].uuid), "GPU-%da%d",
+                     topo->objs[i].minor / 4, topo->objs[i].minor);
+}
+
+static pipc__view_t view(uint64_t minors, const char *list)
+{
+    pipc__view_t v = {.minors = minors, .listed = list != NULL};
+
+    snprintf(v.list, sizeof(v.list), "%s", list ? list : "");
+    return v;
+}
+
+/* --- lists ---------------------------------------------------------------------------------- */
+
+static void lists_as_cuda_reads_them(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t minors;
+        pipc__gpulist_kind_t kind;
+        int count;
+        const char *minors_read; /* KNOWN: in order */
+    } cases[] = {
+        {NULL, ALL8, PIPC__LIST_ABSENT, 0, NULL},
+        {"", ALL8, PIPC__LIST_NONE, 0, NULL},
+        {"NoDevFiles", ALL8, PIPC__LIST_NONE, 0, NULL},
+        {"-1", ALL8, PIPC__LIST_NONE, 0, NULL},
+        {"0", ALL8, PIPC__LIST_KNOWN, 1, "0"},
+        {"4,5,6,7", ALL8, PIPC__LIST_KNOWN, 4, "4 5 6 7"},
+        {"7,0", ALL8, PIPC__LIST_KNOWN, 2, "7 0"},
+        {"0,1", 0x30, PIPC__LIST_KNOWN, 2, "4 5"}, /* relative: the cgroup grants 4 and 5 */
+        {"0", 0x20, PIPC__LIST_KNOWN, 1, "5"},
+        {"1", 0x20, PIPC__LIST_OPAQUE, 1, NULL}, /* beyond what is granted */
+        {"0,1", 0, PIPC__LIST_OPAQUE, 2, NULL},
+        {"8", ALL8, PIPC__LIST_OPAQUE, 1, NULL},
+        {"0,0", ALL8, PIPC__LIST_OPAQUE, 2, NULL}, /* CUDA shows nothing at all then */
+        {"0,00", ALL8, PIPC__LIST_OPAQUE, 2, NULL},
+        {"0,", ALL8, PIPC__LIST_OPAQUE, 2, NULL},
+        {",0", ALL8, PIPC__LIST_OPAQUE, 2, NULL},
+        {" 0", ALL8, PIPC__LIST_OPAQUE, 1, NULL},
+        {"+1", ALL8, PIPC__LIST_OPAQUE, 1, NULL},
+        {"0x1", ALL8, PIPC__LIST_OPAQUE, 1, NULL},
+        {"1,-1,2", ALL8, PIPC__LIST_OPAQUE, 3, NULL},
+        {"99999999999999999999", ALL8, PIPC__LIST_OPAQUE, 1, NULL},
+        {"0\n1", ALL8, PIPC__LIST_OPAQUE, 1, NULL},
+        {"0;rm", ALL8, PIPC__LIST_OPAQUE, 1, NULL},
+        {"GPU-1a6,GPU-0a2", ALL8, PIPC__LIST_KNOWN, 2, "6 2"},
+        {"GPU-1a7", 0x80, PIPC__LIST_KNOWN, 1, "7"},
+        {"GPU-1a7", 0x01, PIPC__LIST_OPAQUE, 1, NULL}, /* another job's */
+        {"GPU-1", 0x81, PIPC__LIST_KNOWN, 1, "7"},     /* the first part is enough if one has it */
+        {"GPU-1", ALL8, PIPC__LIST_OPAQUE, 1, NULL},
+        {"GPU-", 0x01, PIPC__LIST_OPAQUE, 1, NULL},
+        {"GPU-1a77", ALL8, PIPC__LIST_OPAQUE, 1, NULL},
+        {"GPU-0a0,1", ALL8, PIPC__LIST_OPAQUE, 2, NULL}, /* mixed */
+        {"1,GPU-0a0", ALL8, PIPC__LIST_OPAQUE, 2, NULL},
+        {"MIG-GPU-0a0/1/0", ALL8, PIPC__LIST_OPAQUE, 1, NULL},
+        {"MIG-0a0,MIG-1a1", ALL8, PIPC__LIST_OPAQUE, 2, NULL},
+        {"0,1", 0x300, PIPC__LIST_OPAQUE, 2, NULL}, /* granted, but not in the tree */
+        {"0", 0x101, PIPC__LIST_OPAQUE, 1, NULL},   /* an unknown one may stand before it */
+    };
+    pipc__topo_t *topo = tree(EIGHT);
+
+    (void)state;
+    name_uuids(topo);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pipc__view_t v = view(cases[i].minors, cases[i].text);
+        pipc__gpulist_t list;
+        char read[64] = "";
+        pipc__gpulist_read(topo, &v, &list);
+        if (list.kind != cases[i].kind || list.count != cases[i].count)
+            fail_msg("\"%s\": kind %d, count %d", v.list, (int)list.kind, list.count);
+        for (int e = 0; list.kind == PIPC__LIST_KNOWN && e < list.count; e++)
+            snprintf(read + strlen(read), sizeof(read) - strlen(read), "%s%d", e ? " " : "",
+                     topo->objs[list.gpu[e]].minor);
+        if (list.kind == PIPC__LIST_KNOWN)
+            assert_string_equal(read, cases[i].minors_read);
+    }
+    pipc__topo_free(topo);
+}
+
+static void endless_lists_stay_opaque(void **state)
+{
+    pipc__topo_t *topo = tree(EIGHT);
+    pipc__view_t v = view(ALL8, "");
+    pipc__gpulist_t list;
+
+    (void)state;
+    memset(v.list, ',', sizeof(v.list) - 1);
+    v.list[sizeof(v.list) - 1] = '\0';
+    pipc__gpulist_read(topo, &v, &list);
+    assert_int_equal(list.kind, PIPC__LIST_OPAQUE);
+    for (int i = 0; i < 65; i++)
+        memcpy(v.list + 2 * i, "0,", 3);
+    v.list[129] = '\0';
+    pipc__gpulist_read(topo, &v, &list);
+    assert_int_equal(list.kind, PIPC__LIST_OPAQUE);
+    assert_int_equal(list.count, 65);
+    pipc__topo_free(topo);
+}
+
+static void numbers_count_in_bus_order_not_in_minors(void **state)
+{
+    pipc__topo_t *topo = tree("[sw:4gpu]");
+    pipc__view_t v = view(0xf, "0,1");
+    pipc__gpulist_t list;
+
+    (void)state;
+    reverse_minors(topo, 4);
+    pipc__gpulist_read(topo, &v, &list);
+    assert_int_equal(topo->objs[list.gpu[0]].minor, 3);
+    assert_int_equal(topo->objs[list.gpu[1]].minor, 2);
+    v = view(0x3, "0,1"); /* the two granted are the last two on the bus */
+    pipc__gpulist_read(topo, &v, &list);
+    assert_int_equal(topo->objs[list.gpu[0]].minor, 1);
+    assert_int_equal(topo->objs[list.gpu[1]].minor, 0);
+    pipc__topo_free(topo);
+}
+
+static void lists_that_do_not_fit_are_not_cut(void **state)
+{
+    pipc__topo_t *topo = tree(EIGHT);
+    pipc__view_t v = view(ALL8, "0,1,2");
+    pipc__gpulist_t list;
+    char buf[6];
+    int order[3];
+
+    (void)state;
+    pipc__gpulist_read(topo, &v, &list);
+    order[0] = list.gpu[2], order[1] = list.gpu[0], order[2] = list.gpu[1];
+    assert_true(pipc__gpulist_write(&list, order, buf, 6));
+    assert_string_equal(buf, "2,0,1");
+    assert_false(pipc__gpulist_write(&list, order, buf, 5));
+    assert_string_equal(buf, "");
+    order[1] = 0; /* no GPU of the list */
+    assert_false(pipc__gpulist_write(&list, order, buf, 6));
+    pipc__topo_free(topo);
+}
+
+/* --- one task ------------------------------------------------------------------------------- */
+
+static const struct place_case {
+    const char *what, *topology;
+    int rank, nranks;
+    uint64_t step_minors;
+    const char *step_list;
+    uint64_t task_minors;
+    const char *task_list;
+    bool none; /* bind:none */
+    pipc__shown_t shown;
+    int ngpus, hidden;
+    const char *list;  /* the new one, "" for unchanged */
+    const char *minor; /* the task's GPU, "" for none */
+} place_cases[] = {
+    /* --gpus-per-node, --gres */
+    {"same list", EIGHT, 5, 8, ALL8, "0,1,2,3,4,5,6,7", ALL8, "0,1,2,3,4,5,6,7", false,
+     PIPC__SHOWN_SAME, 8, 0, "", "5"},
+    {"a pair under one switch first", EIGHT, 0, 2, ALL8, "3,4,5", ALL8, "3,4,5", false,
+     PIPC__SHOWN_SAME, 3, 0, "4,5,3", "4"},
+    {"... for every rank alike", EIGHT, 1, 2, ALL8, "3,4,5", ALL8, "3,4,5", false,
+     PIPC__SHOWN_SAME, 3, 0, "4,5,3", "5"},
+    {"the same, constrained: numbers stay relative", EIGHT, 0, 2, 0x38, "0,1,2", 0x38, "0,1,2",
+     false, PIPC__SHOWN_SAME, 3, 0, "1,2,0", "4"},
+    {"the same, constrained, cgroup v2: slurmstepd opens all", EIGHT, 0, 2, ALL8, "0,1,2", 0x38,
+     "0,1,2", false, PIPC__SHOWN_SAME, 3, 0, "1,2,0", "4"},
+    {"the second half of a node", EIGHT, 3, 4, ALL8, "4,5,6,7", ALL8, "4,5,6,7", false,
+     PIPC__SHOWN_SAME, 4, 0, "", "7"},
+    {"more ranks than GPUs", EIGHT, 5, 6, 0x3, "0,1", 0x3, "0,1", false, PIPC__SHOWN_SAME, 2, 0, "",
+     "1"},
+    {"the larger switch holds all ranks", "[sw:3gpu]+[sw:5gpu]", 0, 4, ALL8, "0,1,2,3,4,5,6,7",
+     ALL8, "0,1,2,3,4,5,6,7", false, PIPC__SHOWN_SAME, 8, 0, "3,4,5,6,0,1,2,7", "3"},
+    {"UUIDs stay UUIDs", EIGHT, 0, 2, ALL8, "GPU-0a3,GPU-1a4,GPU-1a5", ALL8,
+     "GPU-0a3,GPU-1a4,GPU-1a5", false, PIPC__SHOWN_SAME, 3, 0, "GPU-1a4,GPU-1a5,GPU-0a3", "4"},
+    /* --gpus-per-task */
+    {"own list, not constrained", EIGHT, 2, 4, ALL8, "0,1,2,3", ALL8, "2", false, PIPC__SHOWN_OWN,
+     1, 0, "", "2"},
+    {"own list, constrained", EIGHT, 2, 4, 0xf, "0,1,2,3", 0x4, "0", false, PIPC__SHOWN_OWN, 1, 3,
+     "", "2"},
+    {"own list, constrained, cgroup v2", EIGHT, 2, 4, ALL8, "0,1,2,3", 0x40, "0", false,
+     PIPC__SHOWN_OWN, 1, 3, "", "6"},
+    {"two each, constrained", EIGHT, 1, 2, 0xf, "0,1,2,3", 0xc, "0,1", false, PIPC__SHOWN_OWN, 2, 2,
+     "", "2"},
+    {"two each, across switches", "4x[sw:2gpu]", 0, 2, ALL8, "0,1,2,3", ALL8, "0,3", false,
+     PIPC__SHOWN_OWN, 2, 0, "", "0"},
+    {"mapped by the user", EIGHT, 0, 2, ALL8, "0,1,2,3", ALL8, "3", false, PIPC__SHOWN_OWN, 1, 0,
+     "", "3"},
+    {"two tasks a GPU", EIGHT, 3, 4, 0x3, "0,1", 0x2, "0", false, PIPC__SHOWN_OWN, 1, 1, "", "1"},
+    {"two tasks, one and the same GPU", EIGHT, 1, 2, 0x1, "0", 0x1, "0", false, PIPC__SHOWN_SAME, 1,
+     0, "", "0"},
+    /* one task: torchrun */
+    {"one task, all GPUs: no GPU of its own", EIGHT, 0, 1, ALL8, "0,1,2,3,4,5,6,7", ALL8,
+     "0,1,2,3,4,5,6,7", false, PIPC__SHOWN_ONE, 8, 0, "", ""},
+    {"one task: switch order", EIGHT, 0, 1, ALL8, "4,1,5,0", ALL8, "4,1,5,0", false,
+     PIPC__SHOWN_ONE, 4, 0, "0,1,4,5", ""},
+    {"one task, one GPU", EIGHT, 0, 1, ALL8, "6", ALL8, "6", false, PIPC__SHOWN_ONE, 1, 0, "", "6"},
+    {"one task hides nobody's", EIGHT, 0, 1, 0xf, "0,1,2,3", 0x2, "0", false, PIPC__SHOWN_ONE, 1, 0,
+     "", "1"},
+    /* --gpu-bind=none */
+    {"no list, not constrained: the step's, not the node's", EIGHT, 1, 2, ALL8, "4,5,6", ALL8, NULL,
+     false, PIPC__SHOWN_SAME, 3, 0, "4,5,6", "5"},
+    {"no list, constrained", EIGHT, 1, 2, 0x38, "0,1,2", 0x38, NULL, false, PIPC__SHOWN_SAME, 3, 0,
+     "1,2,0", "5"},
+    {"no list, constrained, cgroup v2", EIGHT, 1, 2, ALL8, "0,1,2", 0x38, NULL, false,
+     PIPC__SHOWN_SAME, 3, 0, "1,2,0", "5"},
+    /* nothing to bind, or nothing understood */
+    {"no GPU granted, though all can be opened", EIGHT, 0, 2, ALL8, NULL, ALL8, NULL, false,
+     PIPC__SHOWN_SAME, 0, 0, "", ""},
+    {"an empty list", EIGHT, 0, 2, ALL8, "", ALL8, "", false, PIPC__SHOWN_SAME, 0, 0, "", ""},
+    {"MIG", EIGHT, 0, 2, 0x1, "MIG-1,MIG-2", 0x1, "MIG-1", false, PIPC__SHOWN_OWN, 0, 0, "", ""},
+    {"GPUs that the tree does not hold", "[sw:2gpu]", 0, 2, 0xf, "0,1,2,3", 0xf, "0,1,2,3", false,
+     PIPC__SHOWN_SAME, 0, 0, "", ""},
+    {"a list of another job's GPUs", EIGHT, 0, 2, 0x3, "0,1", 0x3, "4,5", false, PIPC__SHOWN_SAME, 0,
+     0, "", ""},
+    /* bind:none: facts only */
+    {"none, same list", EIGHT, 1, 2, ALL8, "3,4,5", ALL8, "3,4,5", true, PIPC__SHOWN_SAME, 3, 0, "",
+     "4"},
+    {"none, own list", EIGHT, 1, 2, 0x3, "0,1", 0x2, "0", true, PIPC__SHOWN_OWN, 1, 1, "", "1"},
+    {"none, one task", EIGHT, 0, 1, ALL8, "4,1", ALL8, "4,1", true, PIPC__SHOWN_ONE, 2, 0, "", ""},
+    {"none, more tasks than can be bound", EIGHT, 99, 100, 0x3, "0,1", 0x3, "0,1", true,
+     PIPC__SHOWN_SAME, 2, 0, "", "1"},
+};
+
+static void fill(const struct place_case *c, pipc__place_in_t *in)
+{
+    memset(in, 0, sizeof(*in));
+    in->bind = !c->none;
+    in->rank = c->rank;
+    in->nranks = c->nranks;
+    in->step = view(c->step_minors, c->step_list);
+    in->task = view(c->task_minors, c->task_list);
+    in->cpus.word[0] = 0xffff;
+    in->cpus_shared = true;
+}
+
+static void every_way_of_showing_gpus(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(place_cases) / sizeof(place_cases[0]); i++) {
+        const struct place_case *c = &place_cases[i];
+        pipc__topo_t *topo = tree(c->topology);
+        pipc__error_t err = {PIPC_OK, ""};
+        pipc__place_in_t in;
+        pipc__place_out_t out;
+        name_uuids(topo);
+        fill(c, &in);
+        if (pipc__place(topo, &in, &out, &err))
+            fail_msg("%s: %s", c->what, err.text);
+        if (out.shown != c->shown || out.ngpus != c->ngpus || out.hidden != c->hidden ||
+            strcmp(out.list, c->list) || strcmp(out.minor, c->minor))
+            fail_msg("%s: shown %d, %d GPUs, %d hidden, list \"%s\", minor \"%s\"", c->what,
+                     (int)out.shown, out.ngpus, out.hidden, out.list, out.minor);
+        if (c->none)
+            assert_false(out.narrowed);
+        pipc__topo_free(topo);
+    }
+}
+
+/* What a program that takes device LOCALID gets is what the facts say, for every rank. */
+static void entry_r_is_rank_rs_gpu(void **state)
+{
+    pipc__topo_t *topo = tree("[sw:3gpu]+[sw:5gpu]");
+
+    (void)state;
+    for (int r = 0; r < 5; r++) {
+        struct place_case c = {.rank = r, .nranks = 5, .step_minors = ALL8, .task_minors = ALL8,
+                               .step_list = "0,1,2,3,4,5,6,7", .task_list = "0,1,2,3,4,5,6,7"};
+        pipc__place_in_t in;
+        pipc__place_out_t out;
+        pipc__view_t again;
+        pipc__gpulist_t list;
+        fill(&c, &in);
+        assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+        again = view(ALL8, out.list);
+        pipc__gpulist_read(topo, &again, &list);
+        assert_int_equal(list.kind, PIPC__LIST_KNOWN);
+        assert_int_equal(topo->objs[list.gpu[r]].minor, atoi(out.minor));
+    }
+    pipc__topo_free(topo);
+}
+
+static void facts_of_a_bound_task(void **state)
+{
+    struct place_case c = {.rank = 5, .nranks = 8, .step_minors = ALL8, .task_minors = ALL8,
+                           .step_list = "0,1,2,3,4,5,6,7", .task_list = "0,1,2,3,4,5,6,7"};
+    pipc__topo_t *topo = tree(EIGHT);
+    pipc__place_in_t in;
+    pipc__place_out_t out;
+    int gpu = pipc__topo_gpu_by_minor(topo, 5);
+
+    (void)state;
+    name_uuids(topo);
+    fill(&c, &in);
+    assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+    assert_string_equal(out.bdf, topo->objs[gpu].name);
+    assert_string_equal(out.uuid, "GPU-1a5");
+    assert_string_equal(out.numa, "1");
+    assert_string_equal(out.sw, topo->objs[pipc__topo_switch_of(topo, gpu)].name);
+    assert_string_not_equal(out.nic, "");
+    assert_string_equal(out.source, "synthetic");
+    /* 8 cores a node, four ranks each: the second pair of node 1 */
+    assert_true(out.narrowed);
+    assert_true(out.near);
+    assert_int_equal(out.cpus.word[0], 0x0c00);
+    pipc__topo_free(topo);
+}
+
+static void cores_only_ever_get_fewer(void **state)
+{
+    static const struct {
+        const char *what, *step_list, *task_list;
+        int rank, nranks;
+        bool shared, near;
+        unsigned long granted, cores;
+    } cases[] = {
+        {"shared out", "0,1,2,3", "0,1,2,3", 1, 4, true, true, 0xffff, 0x000c},
+        {"the task's own are cut, not shared out", "0,1,2,3", "0,1,2,3", 1, 4, false, true, 0x00f0,
+         0x00f0},
+        {"... to those near", "0,1,2,3", "0,1,2,3", 1, 4, false, true, 0xfff0, 0x00f0},
+        {"none near: as granted", "0,1,2,3", "0,1,2,3", 1, 4, false, false, 0xf000, 0xf000},
+        {"nothing known of the cores", "0,1,2,3", "0,1,2,3", 1, 4, true, false, 0, 0},
+        {"one task keeps all", "0,1,4,5", "0,1,4,5", 0, 1, true, true, 0xffff, 0xffff},
+        {"one task, one GPU", "4", "4", 0, 1, true, true, 0xffff, 0xff00},
+        {"own list: shared out among peers by Slurm's rule", "0,1,2,3", "1", 1, 4, true, true,
+         0xffff, 0x000c},
+        {"own list of two", "0,1,2,3,4,5,6,7", "2,3", 1, 4, true, true, 0xffff, 0x00f0},
+        {"own list that no rule explains: all near", "0,1,2,3", "3", 0, 2, true, true, 0xffff,
+         0x00ff},
+        {"own GPUs on both nodes keep all", "0,4,1,5", "0,4", 0, 2, true, false, 0xffff, 0xffff},
+        {"no GPU", NULL, NULL, 0, 2, true, false, 0xffff, 0xffff},
+    };
+    pipc__topo_t *topo = tree(EIGHT);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct place_case c = {.rank = cases[i].rank, .nranks = cases[i].nranks,
+                               .step_minors = ALL8, .task_minors = ALL8,
+                               .step_list = cases[i].step_list, .task_list = cases[i].task_list};
+        pipc__place_in_t in;
+        pipc__place_out_t out;
+        fill(&c, &in);
+        in.cpus_shared = cases[i].shared;
+        in.cpus.word[0] = cases[i].granted;
+        assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+        if (out.cpus.word[0] != cases[i].cores || out.near != cases[i].near ||
+            out.narrowed != (cases[i].cores != cases[i].granted))
+            fail_msg("%s: cores %lx, near %d", cases[i].what, out.cpus.word[0], out.near);
+    }
+    pipc__topo_free(topo);
+}
+
+static void what_cannot_be_bound_is_left_alone(void **state)
+{
+    struct place_case c = {.rank = 1, .nranks = 65, .step_minors = ALL8, .task_minors = ALL8,
+                           .step_list = "3,4,5", .task_list = "3,4,5"};
+    pipc__topo_t *topo = tree(EIGHT);
+    pipc__error_t err = {PIPC_OK, ""};
+    pipc__place_in_t in;
+    pipc__place_out_t out;
+
+    (void)state;
+    fill(&c, &in);
+    assert_int_equal(pipc__place(topo, &in, &out, &err), PIPC_ERR_INVALID);
+    assert_non_null(strstr(err.text, "bind:none"));
+    assert_string_equal(out.list, "");
+    assert_string_equal(out.bdf, "");
+    assert_false(out.narrowed);
+    assert_int_equal(out.cpus.word[0], 0xffff);
+    pipc__topo_free(topo);
+}
+
+static void notes_say_why_devices_were_left(void **state)
+{
+    struct place_case mig = {.nranks = 2, .step_minors = 1, .task_minors = 1, .step_list = "MIG-1",
+                             .task_list = "MIG-1"};
+    struct place_case small = {.nranks = 2, .step_minors = ALL8, .task_minors = ALL8,
+                               .step_list = "0,1", .task_list = "0,1"};
+    pipc__topo_t *topo = tree("[sw:2gpu]");
+    pipc__place_in_t in;
+    pipc__place_out_t out;
+
+    (void)state;
+    fill(&mig, &in);
+    assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+    assert_non_null(strstr(out.note, "MIG"));
+    fill(&small, &in);
+    assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+    assert_non_null(strstr(out.note, "the topology (synthetic) does not hold every GPU"));
+    pipc__topo_free(topo);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_as_cuda_reads_them),
+        cmocka_unit_test(endless_lists_stay_opaque),
+        cmocka_unit_test(numbers_count_in_bus_order_not_in_minors),
+        cmocka_unit_test(lists_that_do_not_fit_are_not_cut),
+        cmocka_unit_test(every_way_of_showing_gpus),
+        cmocka_unit_test(entry_r_is_rank_rs_gpu),
+        cmocka_unit_test(facts_of_a_bound_task),
+        cmocka_unit_test(cores_only_ever_get_fewer),
+        cmocka_unit_test(what_cannot_be_bound_is_left_alone),
+        cmocka_unit_test(notes_say_why_devices_were_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

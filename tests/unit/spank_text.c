@@ -1,0 +1,227 @@
+/* tests/unit/spank_text.c - the option's table, plugstack arguments, and what users read */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "spank/args.h"
+#include "spank/options.h"
+#include "spank/report.h"
+
+static void what_was_chosen_parses_back(void **state)
+{
+    static const struct {
+        const char *text, *written;
+    } cases[] = {
+        {"", "bind:switch,ipc:auto"},
+        {"bind:none", "bind:none,ipc:auto"},
+        {"verbose,ipc:require", "bind:switch,ipc:require,verbose"},
+        {"verbose:no,ipc:off", "bind:switch,ipc:off"},
+        {"help", "bind:switch,ipc:auto"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pipc__spank_options_t options, again;
+        char text[128], cut[5];
+        pipc__options_default(pipc__spank_table, &options);
+        assert_int_equal(pipc__options_parse(pipc__spank_table, cases[i].text, &options, NULL), 0);
+        size_t need = pipc__spank_options_write(&options, text, sizeof(text));
+        assert_int_equal(need, strlen(text));
+        assert_string_equal(text, cases[i].written);
+        pipc__options_default(pipc__spank_table, &again);
+        assert_int_equal(pipc__options_parse(pipc__spank_table, text, &again, NULL), 0);
+        options.help = false;
+        assert_int_equal(again.bind, options.bind);
+        assert_int_equal(again.ipc, options.ipc);
+        assert_int_equal(again.verbose, options.verbose);
+        assert_int_equal(pipc__spank_options_write(&options, cut, sizeof(cut)), need);
+        assert_string_equal(cut, "bind");
+    }
+}
+
+static void a_wrong_value_names_the_right_ones(void **state)
+{
+    pipc__spank_options_t options = {0};
+    pipc__error_t err;
+
+    (void)state;
+    assert_int_equal(pipc__options_parse(pipc__spank_table, "bind:moon", &options, &err),
+                     PIPC_ERR_INVALID);
+    assert_string_equal(err.text, "bind: unknown value \"moon\"; use one of: switch, none");
+}
+
+static void plugstack_arguments(void **state)
+{
+    static const struct {
+        const char *argv[3];
+        const char *synthetic, *sysroot, *devdir, *complaint; /* complaint: part of it, or NULL */
+    } cases[] = {
+        {{NULL}, NULL, NULL, "/dev", NULL},
+        {{"synthetic=2x[sw:4gpu+1nic]", "devdir=/x/dev"}, "2x[sw:4gpu+1nic]", NULL, "/x/dev", NULL},
+        {{"sysroot=/cap"}, NULL, "/cap", "/dev", NULL},
+        {{"devdir=/a", "devdir=/b"}, NULL, NULL, "/b", NULL},
+        {{"sysroot=cap"}, NULL, NULL, "/dev", "\"sysroot=cap\" ignored"},
+        {{"devdir="}, NULL, NULL, "/dev", "\"devdir=\" ignored"},
+        {{"synthetic"}, NULL, NULL, "/dev", "\"synthetic\" ignored"},
+        {{"synthetics=x"}, NULL, NULL, "/dev", "ignored; use synthetic=TOPOLOGY"},
+        {{"", "devdir=/a"}, NULL, NULL, "/a", "\"\" ignored"},
+        {{"synthetic=x", "sysroot=/cap"}, "x", "/cap", "/dev", "sysroot= ignored"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char copy[3][64], *argv[3];
+        pipc__args_t args;
+        int n = 0;
+        for (; n < 3 && cases[i].argv[n]; n++) {
+            snprintf(copy[n], sizeof(copy[n]), "%s", cases[i].argv[n]);
+            argv[n] = copy[n];
+        }
+        pipc__args_read(n, argv, &args);
+        assert_string_equal(args.synthetic ? args.synthetic : "-",
+                            cases[i].synthetic ? cases[i].synthetic : "-");
+        assert_string_equal(args.sysroot ? args.sysroot : "-",
+                            cases[i].sysroot ? cases[i].sysroot : "-");
+        assert_string_equal(args.devdir, cases[i].devdir);
+        if (cases[i].complaint)
+            assert_non_null(strstr(args.complaint, cases[i].complaint));
+        else
+            assert_string_equal(args.complaint, "");
+    }
+}
+
+static void cpus_as_ranges(void **state)
+{
+    static const struct {
+        unsigned long low;
+        const char *text;
+    } cases[] = {
+        {0, ""}, {1, "0"}, {0x3, "0-1"}, {0xf0, "4-7"}, {0x105, "0,2,8"}, {0xf1, "0,4-7"},
+    };
+    pipc__cpus_t mask;
+    char text[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(&mask, 0, sizeof(mask));
+        mask.word[0] = cases[i].low;
+        pipc__report_cpus(&mask, text, sizeof(text));
+        assert_string_equal(text, cases[i].text);
+    }
+    memset(&mask, 0xff, sizeof(mask));
+    pipc__report_cpus(&mask, text, sizeof(text));
+    assert_string_equal(text, "0-8191");
+    memset(&mask, 0x55, sizeof(mask)); /* every other one: more than fits */
+    pipc__report_cpus(&mask, text, sizeof(text));
+    assert_string_equal(text, "0,2,4,6,8,10,12,14,16,18,20...");
+}
+
+static void the_remedy_is_one_that_this_slurm_has(void **state)
+{
+    static const struct {
+        const char *version;
+        bool sharing;
+    } cases[] = {
+        {"22.05.8", false}, {"23.02.7", false}, {"23.11.0", true}, {"24.05.1-2", true},
+        {"25.05.0", true},  {"9.11", false},    {"", false},       {NULL, false},
+        {"rubbish", false},
+    };
+    pipc__place_out_t out = {.hidden = 3, .step_ngpus = 4};
+    char text[PIPC__REPORT_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(pipc__has_task_sharing(cases[i].version), cases[i].sharing);
+        pipc__report_hidden(&out, cases[i].version, text);
+        assert_non_null(strstr(text, "hides 3 of the step's 4 GPUs"));
+        assert_non_null(strstr(text, cases[i].sharing ? "add --gres-flags=allow-task-sharing"
+                                                      : "use --gpus-per-node=4 in place of"));
+    }
+}
+
+static void pmix_of_this_step(void **state)
+{
+    static const struct {
+        const char *nspace;
+        bool ours;
+    } cases[] = {
+        {"slurm.pmix.123.4", true}, {"slurm.pmix.123.5", false}, {"slurm.pmix.123.44", false},
+        {"slurm.pmix.", false},     {"prte-node-77@1", true},    {"", false},
+        {NULL, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(pipc__pmix_is_ours(cases[i].nspace, 4), cases[i].ours);
+}
+
+static void lines_of_a_task(void **state)
+{
+    pipc__place_in_t in = {.bind = true, .rank = 3, .nranks = 4};
+    pipc__place_out_t out = {.shown = PIPC__SHOWN_SAME, .ngpus = 4, .step_ngpus = 4, .near = true,
+                             .bdf = "0000:06:00.0", .minor = "3", .numa = "0",
+                             .sw = "0000:01:00.0", .nic = "mlx5_0", .source = "live"};
+    char text[PIPC__REPORT_MAX];
+
+    (void)state;
+    out.cpus.word[0] = 0xc0;
+    pipc__report_task(&in, &out, 11, text);
+    assert_string_equal(text, "rank 11 (local 3): GPU 0000:06:00.0 (minor 3), switch 0000:01:00.0, "
+                              "NUMA node 0, cores 6-7, NIC mlx5_0");
+    out.near = false;
+    pipc__report_task(&in, &out, 11, text);
+    assert_non_null(strstr(text, "cores 6-7 (none of them near the GPU)"));
+    in.bind = false;
+    pipc__report_task(&in, &out, 11, text);
+    assert_non_null(strstr(text, "cores 6-7 (bind:none)"));
+
+    pipc__report_node(&in, &out, "bind:none,ipc:auto", text);
+    assert_string_equal(text, "bind:none,ipc:auto: 4 tasks, 4 GPUs, all tasks see the same list; "
+                              "topology: live");
+
+    out = (pipc__place_out_t){.shown = PIPC__SHOWN_ONE, .ngpus = 2, .step_ngpus = 2,
+                              .gpus = "0000:03:00.0 0000:04:00.0"};
+    in = (pipc__place_in_t){.bind = true, .nranks = 1};
+    out.cpus.word[0] = 1;
+    pipc__report_task(&in, &out, 0, text);
+    assert_string_equal(text, "rank 0 (local 0): 2 GPUs in this order: 0000:03:00.0 0000:04:00.0, "
+                              "cores 0");
+    out = (pipc__place_out_t){.source = "synthetic"};
+    pipc__report_task(&in, &out, 0, text);
+    assert_string_equal(text, "rank 0 (local 0): no GPU, cores not known");
+    pipc__report_node(&in, &out, "x", text);
+    assert_string_equal(text, "x: 1 task, no GPU granted; topology: synthetic");
+}
+
+static void long_lists_are_cut_not_overrun(void **state)
+{
+    pipc__place_in_t in = {.bind = true, .nranks = 1};
+    pipc__place_out_t out = {.shown = PIPC__SHOWN_ONE, .ngpus = 64, .step_ngpus = 64};
+    char text[PIPC__REPORT_MAX];
+
+    (void)state;
+    memset(out.gpus, 'x', sizeof(out.gpus) - 1);
+    pipc__report_task(&in, &out, 0, text);
+    assert_int_equal(strlen(text), PIPC__REPORT_MAX - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_was_chosen_parses_back),
+        cmocka_unit_test(a_wrong_value_names_the_right_ones),
+        cmocka_unit_test(plugstack_arguments),
+        cmocka_unit_test(cpus_as_ranges),
+        cmocka_unit_test(the_remedy_is_one_that_this_slurm_has),
+        cmocka_unit_test(pmix_of_this_step),
+        cmocka_unit_test(lines_of_a_task),
+        cmocka_unit_test(long_lists_are_cut_not_overrun),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
