@@ -38,7 +38,7 @@ void pipc__report_cpus(const pipc__cpus_t *mask, char *buf, size_t cap)
             last++;
         int n = snprintf(range, sizeof(range), first == last ? "%s%u" : "%s%u-%u", used ? "," : "",
                          first, last);
-        if (used + (size_t)n + sizeof("...") > cap) {
+        if (used + (size_t)n + sizeof("...") > cap) { /* always leave room for this */
             snprintf(buf + used, cap - used, "...");
             return;
         }
@@ -67,7 +67,7 @@ static void add_cores(const pipc__place_in_t *in, const pipc__place_out_t *out, 
     char cpus[256];
 
     pipc__report_cpus(&out->cpus, cpus, sizeof(cpus));
-    add(buf, ", cores %s", cpus);
+    add(buf, ", cores %s", *cpus ? cpus : "not known");
     if (!in->bind)
         add(buf, " (bind:none)");
     else if (*out->bdf && !out->near && *out->numa)
@@ -91,14 +91,16 @@ void pipc__report_node(const pipc__place_in_t *in, const pipc__place_out_t *out,
     static const char *const shown[] = {
         [PIPC__SHOWN_SAME] = "all tasks see the same list",
         [PIPC__SHOWN_OWN] = "each task sees a list of its own",
-        [PIPC__SHOWN_ONE] = "one task sees them all",
+        [PIPC__SHOWN_ONE] = "the task sees all",
     };
 
     buf[0] = '\0';
-    add(buf, "%s: %d task%s, %d GPU%s", mode, in->nranks, in->nranks == 1 ? "" : "s",
-        out->step_ngpus, out->step_ngpus == 1 ? "" : "s");
+    add(buf, "%s: %d task%s, ", mode, in->nranks, in->nranks == 1 ? "" : "s");
     if (out->step_ngpus)
-        add(buf, ", %s", shown[out->shown]);
+        add(buf, "%d GPU%s, %s", out->step_ngpus, out->step_ngpus == 1 ? "" : "s",
+            shown[out->shown]);
+    else
+        add(buf, "no GPU granted");
     add(buf, "; topology: %s", out->source);
 }
 
@@ -115,9 +117,9 @@ void pipc__report_hidden(const pipc__place_out_t *out, const char *version,
                          char buf[PIPC__REPORT_MAX])
 {
     buf[0] = '\0';
-    add(buf, "each task can open only its own GPUs: %d of the step's %d on this node are hidden, "
-             "and CUDA IPC can't reach them; ",
-        out->hidden, out->step_ngpus);
+    add(buf, "the device cgroup hides %d of the step's %d GPUs on this node from each task, so CUDA "
+             "IPC can't reach %s; ",
+        out->hidden, out->step_ngpus, out->hidden == 1 ? "that peer" : "those peers");
     if (pipc__has_task_sharing(version))
         add(buf, "add --gres-flags=allow-task-sharing");
     else
