@@ -32,7 +32,8 @@ pipcplugin_LTLIBRARIES = pcie_ipc_bind.la
 endif
 pcie_ipc_bind_la_SOURCES = spank/bind_object.c
 pcie_ipc_bind_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
-pcie_ipc_bind_la_LDFLAGS = -module -avoid-version -shared -no-undefined
+pcie_ipc_bind_la_LDFLAGS = -module -avoid-version -shared -no-undefined \
+	-export-symbols-regex '^pipc_spank_ops$$'
 pcie_ipc_bind_la_LIBADD = libpipc-place.la
 
 # The decisions, apart from both, for the tests.

@@ -27,6 +27,7 @@
 
 static struct {
     bool on;
+    bool ignored; /* the option's text was not understood: as if it had not been given */
     pipc__args_t args;
     pipc__spank_options_t options;
     pipc__view_t view;  /* what slurmstepd may open and was told */
@@ -81,7 +82,8 @@ void pipc__step_begin(spank_t sp, int argc, char **argv)
     pipc__args_read(argc, argv, &step.args);
     if (*step.args.complaint)
         slurm_error("pcie-ipc: %s", step.args.complaint);
-    if (pipc__flag_options(&step.options, &step.error))
+    step.ignored = pipc__flag_options(&step.options, &step.error) != PIPC_OK;
+    if (step.ignored)
         return;
     look(sp, &step.view);
     get_cpus(&step.cpus);
@@ -135,7 +137,17 @@ static void place(task_t *t)
 
 /* Every variable of ours is set or removed: the user's environment may hold those of another
  * step, or his own inventions, and the runtime must not act on them. */
-static void export(spank_t sp, task_t *t)
+static void set_or_remove(spank_t sp, const char *const values[PIPC__ENV_COUNT])
+{
+    for (int i = 0; i < PIPC__ENV_COUNT; i++) {
+        if (values[i] && *values[i])
+            spank_setenv(sp, pipc__env_names[i], values[i], 1);
+        else
+            spank_unsetenv(sp, pipc__env_names[i]);
+    }
+}
+
+static void export(spank_t sp, const task_t *t)
 {
     char marker[64], local[16], size[16];
     const pipc__place_out_t *o = &t->out;
@@ -151,12 +163,7 @@ static void export(spank_t sp, task_t *t)
     snprintf(marker, sizeof(marker), "%u.%u:%s", t->job, t->step, PACKAGE_VERSION);
     snprintf(local, sizeof(local), "%d", t->local);
     snprintf(size, sizeof(size), "%u", t->nlocal);
-    for (int i = 0; i < PIPC__ENV_COUNT; i++) {
-        if (*values[i])
-            spank_setenv(sp, pipc__env_names[i], values[i], 1);
-        else
-            spank_unsetenv(sp, pipc__env_names[i]);
-    }
+    set_or_remove(sp, values);
     if (t->in.bind && o->ngpus > 0) /* numbers mean PCI bus order; CUDA's default is speed */
         spank_setenv(sp, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
     if (*o->list)
@@ -243,6 +250,18 @@ static bool ipc_is_possible(spank_t sp, const task_t *t)
     return ok && !t->error.status;
 }
 
+/* No marker, no facts: the runtime finds that the plugin has not acted. */
+static void ignore(spank_t sp, const task_t *t)
+{
+    static const char *const nothing[PIPC__ENV_COUNT];
+
+    set_or_remove(sp, nothing);
+    if (t->local == 0)
+        pipc__say(t->node,
+                  "--pcie-ipc ignored: %s; the plugin here may be older than where srun ran",
+                  step.error.text);
+}
+
 bool pipc__step_task(spank_t sp)
 {
     static task_t t; /* some 30 KiB; one task a process */
@@ -253,6 +272,10 @@ bool pipc__step_task(spank_t sp)
     if (!get_ids(sp, &t)) {
         pipc__say(t.node, "Slurm does not tell which task this is; it runs unbound");
         return step.options.ipc != PIPC__OPT_IPC_REQUIRE;
+    }
+    if (step.ignored) {
+        ignore(sp, &t);
+        return true;
     }
     gather(sp, &t);
     place(&t);

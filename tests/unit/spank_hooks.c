@@ -1,0 +1,627 @@
+/* tests/unit/spank_hooks.c - the plugin's entry points against a Slurm that exists only here
+ *
+ * A real slurmstepd is needed to see that the hooks come in time; this one can be any version, hand
+ * over hostile texts, and lose device files between user_init and task_init as a cgroup would. Each
+ * case runs in a process of its own, since the plugin's state lives as long as slurmstepd.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <slurm/spank.h>
+
+#include "spank/env.h"
+
+/* --- Slurm ---------------------------------------------------------------------------------- */
+
+#define VARS 64
+static struct slurm {
+    spank_context_t context;
+    uint32_t job, step, rank, nodeid, nnodes, nlocal, ntasks;
+    int local;
+    const char *version;
+    struct {
+        char name[64], value[8192];
+    } env[VARS];
+    int nenv;
+    char log[16384]; /* all lines, each with its newline */
+    struct spank_option *option;
+    bool opened; /* task_init was reached and returned */
+    int init, user_init, task_init;
+} * slurm; /* shared with the process of the case */
+
+static void log_line(const char *prefix, const char *fmt, va_list ap)
+{
+    size_t used = strlen(slurm->log);
+
+    used += (size_t)snprintf(slurm->log + used, sizeof(slurm->log) - used, "%s", prefix);
+    vsnprintf(slurm->log + used, sizeof(slurm->log) - used, fmt, ap);
+    strncat(slurm->log, "\n", sizeof(slurm->log) - strlen(slurm->log) - 1);
+}
+
+void slurm_spank_log(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    log_line("", fmt, ap);
+    va_end(ap);
+}
+
+void slurm_error(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    log_line("error: ", fmt, ap);
+    va_end(ap);
+}
+
+const char *spank_strerror(spank_err_t err)
+{
+    return err == ESPANK_SUCCESS ? "Success" : "Error";
+}
+
+spank_context_t spank_context(void)
+{
+    return slurm->context;
+}
+
+int spank_remote(spank_t sp)
+{
+    (void)sp;
+    return slurm->context == S_CTX_REMOTE;
+}
+
+spank_err_t spank_option_register(spank_t sp, struct spank_option *option)
+{
+    (void)sp;
+    slurm->option = option;
+    return ESPANK_SUCCESS;
+}
+
+spank_err_t spank_get_item(spank_t sp, spank_item_t item, ...)
+{
+    const struct {
+        spank_item_t item;
+        uint32_t value;
+    } numbers[] = {
+        {S_JOB_ID, slurm->job},           {S_JOB_STEPID, slurm->step},
+        {S_JOB_NNODES, slurm->nnodes},    {S_JOB_NODEID, slurm->nodeid},
+        {S_TASK_GLOBAL_ID, slurm->rank},  {S_JOB_LOCAL_TASK_COUNT, slurm->nlocal},
+        {S_TASK_ID, (uint32_t)slurm->local}, {S_JOB_TOTAL_TASK_COUNT, slurm->ntasks},
+    };
+    spank_err_t rc = ESPANK_BAD_ARG;
+    va_list ap;
+
+    (void)sp;
+    va_start(ap, item);
+    if (item == S_SLURM_VERSION) {
+        *va_arg(ap, const char **) = slurm->version;
+        rc = ESPANK_SUCCESS;
+    }
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (numbers[i].item != item)
+            continue;
+        *va_arg(ap, uint32_t *) = numbers[i].value;
+        rc = ESPANK_SUCCESS;
+        break;
+    }
+    va_end(ap);
+    return rc;
+}
+
+static int var(const char *name)
+{
+    int i = 0;
+
+    while (i < slurm->nenv && strcmp(slurm->env[i].name, name))
+        i++;
+    return i;
+}
+
+spank_err_t spank_getenv(spank_t sp, const char *name, char *buf, int len)
+{
+    int i = var(name);
+
+    (void)sp;
+    if (i == slurm->nenv)
+        return ESPANK_ENV_NOEXIST;
+    snprintf(buf, (size_t)len, "%s", slurm->env[i].value);
+    return strlen(slurm->env[i].value) >= (size_t)len ? ESPANK_NOSPACE : ESPANK_SUCCESS;
+}
+
+spank_err_t spank_setenv(spank_t sp, const char *name, const char *value, int overwrite)
+{
+    int i = var(name);
+
+    (void)sp;
+    if (i == slurm->nenv)
+        slurm->nenv++;
+    else if (!overwrite)
+        return ESPANK_ENV_EXISTS;
+    snprintf(slurm->env[i].name, sizeof(slurm->env[i].name), "%s", name);
+    snprintf(slurm->env[i].value, sizeof(slurm->env[i].value), "%s", value);
+    return ESPANK_SUCCESS;
+}
+
+spank_err_t spank_unsetenv(spank_t sp, const char *name)
+{
+    int i = var(name);
+
+    (void)sp;
+    if (i < slurm->nenv)
+        slurm->env[i] = slurm->env[--slurm->nenv];
+    return ESPANK_SUCCESS;
+}
+
+static const char *env(const char *name)
+{
+    int i = var(name);
+
+    return i < slurm->nenv ? slurm->env[i].value : NULL;
+}
+
+/* --- a node with eight device files ---------------------------------------------------------- */
+
+static char devdir[] = "/tmp/pipc-unit-XXXXXX";
+
+static void device(int minor, bool there)
+{
+    char path[64];
+
+    snprintf(path, sizeof(path), "%s/nvidia%d", devdir, minor);
+    if (!there) {
+        unlink(path);
+        return;
+    }
+    FILE *f = fopen(path, "w");
+    if (f)
+        fclose(f);
+}
+
+static int make_devices(void **state)
+{
+    (void)state;
+    slurm = mmap(NULL, sizeof(*slurm), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    return slurm == MAP_FAILED || !mkdtemp(devdir);
+}
+
+static int remove_devices(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        device(i, false);
+    rmdir(devdir);
+    return munmap(slurm, sizeof(*slurm));
+}
+
+/* Task 1 of 4 on a node with eight GPUs, --gpus-per-node=4, under PMIx. */
+static int set_up(void **state)
+{
+    (void)state;
+    memset(slurm, 0, sizeof(*slurm));
+    slurm->context = S_CTX_REMOTE;
+    slurm->job = 17, slurm->step = 2;
+    slurm->rank = 1, slurm->local = 1, slurm->nlocal = 4, slurm->ntasks = 4, slurm->nnodes = 1;
+    slurm->version = "22.05.8";
+    spank_setenv(NULL, "SLURMD_NODENAME", "n7", 1);
+    spank_setenv(NULL, "PMIX_NAMESPACE", "slurm.pmix.17.2", 1);
+    spank_setenv(NULL, "CUDA_VISIBLE_DEVICES", "0,1,2,3", 1);
+    for (int i = 0; i < 8; i++)
+        device(i, true);
+    return 0;
+}
+
+static void init(const char *arg)
+{
+    char a[96], b[96], *argv[] = {a, b};
+
+    snprintf(a, sizeof(a), "devdir=%s", devdir);
+    snprintf(b, sizeof(b), "%s", arg ? arg : "synthetic=2x[sw:4gpu+1nic]");
+    slurm->init = slurm_spank_init(NULL, 2, argv);
+}
+
+static void user_init(const char *arg)
+{
+    char a[96], b[96], *argv[] = {a, b};
+
+    snprintf(a, sizeof(a), "devdir=%s", devdir);
+    snprintf(b, sizeof(b), "%s", arg ? arg : "synthetic=2x[sw:4gpu+1nic]");
+    slurm->user_init = slurm_spank_user_init(NULL, 2, argv);
+}
+
+/* What a case changes between the hooks, as slurmstepd and the cgroup do. */
+typedef void (*change_t)(void);
+
+/* A whole step's life in a process of its own: init, the option if @texts (NULL-ended, as often as
+ * Slurm calls), user_init, @change, task_init. The outcome is in *slurm. */
+static void run(const char *const *texts, const char *arg, change_t change)
+{
+    int status;
+    pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        init(arg);
+        for (; texts && *texts; texts++)
+            slurm->option->cb(slurm->option->val, *texts, 1);
+        user_init(arg);
+        if (change)
+            change();
+        slurm->task_init = slurm_spank_task_init(NULL, 0, NULL);
+        slurm->opened = true;
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_true(slurm->opened);
+    assert_int_equal(slurm->init, 0);
+    assert_int_equal(slurm->user_init, 0); /* a failure there drains the node */
+}
+
+#define RUN(arg, change, ...) run((const char *const[]){__VA_ARGS__, NULL}, arg, change)
+
+static int lines(const char *part)
+{
+    int n = 0;
+
+    for (const char *at = slurm->log; (at = strstr(at, part)); at++)
+        n++;
+    return n;
+}
+
+static void expect_env(const char *name, const char *value)
+{
+    const char *got = env(name);
+
+    if (!value != !got || (value && strcmp(value, got)))
+        fail_msg("%s is %s, not %s; log: %s", name, got ? got : "unset", value ? value : "unset",
+                 slurm->log);
+}
+
+/* --- the option ----------------------------------------------------------------------------- */
+
+static int local_call(spank_context_t context, const char *text)
+{
+    slurm->context = context;
+    init(NULL);
+    return slurm->option->cb(slurm->option->val, text, 0);
+}
+
+static void wrong_values_are_refused_before_an_allocation(void **state)
+{
+    (void)state;
+    assert_true(local_call(S_CTX_LOCAL, "bind:moon") < 0);
+    assert_string_equal(
+        slurm->log,
+        "error: pcie-ipc: bind: unknown value \"moon\"; use one of: switch, none\n");
+    assert_true(local_call(S_CTX_ALLOCATOR, "color:red") < 0);
+    assert_non_null(strstr(slurm->log, "the keys are: bind, ipc, verbose, help"));
+    assert_true(local_call(S_CTX_LOCAL, "bind:\x1b[2Jx\n") < 0);
+    assert_null(strchr(slurm->log, '\x1b'));
+}
+
+static void no_value_in_any_form_means_defaults(void **state)
+{
+    (void)state;
+    assert_int_equal(local_call(S_CTX_LOCAL, NULL), 0);
+    assert_int_equal(local_call(S_CTX_LOCAL, ""), 0);
+    assert_int_equal(local_call(S_CTX_LOCAL, "(null)"), 0);
+    assert_string_equal(slurm->log, "");
+}
+
+static void slurmd_and_prologs_register_nothing(void **state)
+{
+    (void)state;
+    slurm->context = S_CTX_SLURMD;
+    init("frobnicate=1");
+    assert_int_equal(slurm->init, 0);
+    assert_null(slurm->option);
+    assert_int_equal(lines("argument \"frobnicate=1\" ignored"), 1);
+    slurm->context = S_CTX_JOB_SCRIPT;
+    init(NULL);
+    assert_int_equal(slurm->init, 0);
+    assert_null(slurm->option);
+}
+
+static void a_second_empty_call_does_not_wipe_the_first(void **state)
+{
+    (void)state;
+    RUN(NULL, NULL, "bind:none,ipc:off", "");
+    expect_env("PCIE_IPC_MODE", "bind:none,ipc:off");
+}
+
+static void a_later_text_replaces_an_earlier_one(void **state)
+{
+    (void)state;
+    RUN(NULL, NULL, "bind:none", "ipc:off");
+    expect_env("PCIE_IPC_MODE", "bind:switch,ipc:off");
+}
+
+/* srun and this node may hold different versions of the plugin. */
+static void a_text_of_a_newer_plugin_leaves_the_step_alone(void **state)
+{
+    (void)state;
+    slurm->local = 0, slurm->rank = 0;
+    spank_setenv(NULL, "PCIE_IPC_TASK", "an outer step's", 1);
+    RUN(NULL, NULL, "bind:switch,mem:local\nerror: fake,ipc:require");
+    assert_int_equal(slurm->task_init, 0);
+    assert_int_equal(lines("--pcie-ipc ignored: unknown key \"mem\""), 1);
+    expect_env("PCIE_IPC_TASK", NULL); /* the runtime shall find no marker */
+    expect_env("PCIE_IPC_MODE", NULL);
+    assert_int_equal(lines("\n"), 1); /* one line, however the text tries */
+    expect_env("CUDA_VISIBLE_DEVICES", "0,1,2,3");
+    expect_env("PCIE_IPC_BDF", NULL);
+}
+
+static void endless_texts_are_no_danger(void **state)
+{
+    static char text[1 << 20];
+
+    (void)state;
+    memset(text, 'x', sizeof(text) - 1);
+    RUN(NULL, NULL, text);
+    assert_int_equal(slurm->task_init, 0);
+}
+
+/* --- a step ---------------------------------------------------------------------------------- */
+
+static void without_the_flag_nothing_happens(void **state)
+{
+    (void)state;
+    spank_setenv(NULL, "PCIE_IPC_BDF", "the user's own", 1);
+    run(NULL, NULL, NULL);
+    assert_int_equal(slurm->task_init, 0);
+    assert_string_equal(slurm->log, "");
+    assert_int_equal(slurm->nenv, 4);
+    expect_env("PCIE_IPC_BDF", "the user's own");
+    expect_env("CUDA_DEVICE_ORDER", NULL);
+}
+
+static void special_steps_are_skipped(void **state)
+{
+    static const uint32_t steps[] = {0xfffffffa, 0xfffffffb, 0xfffffffc, 0xfffffffd};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        set_up(NULL);
+        slurm->step = steps[i];
+        RUN(NULL, NULL, "verbose,ipc:require");
+        assert_int_equal(slurm->task_init, 0);
+        assert_string_equal(slurm->log, "");
+        assert_int_equal(slurm->nenv, 3);
+    }
+}
+
+static void what_a_task_is_told(void **state)
+{
+    (void)state;
+    RUN(NULL, NULL, "verbose");
+    assert_int_equal(slurm->task_init, 0);
+    expect_env("PCIE_IPC", PACKAGE_VERSION);
+    expect_env("PCIE_IPC_TASK", "17.2:" PACKAGE_VERSION);
+    expect_env("PCIE_IPC_MODE", "bind:switch,ipc:auto,verbose");
+    expect_env("PCIE_IPC_VERBOSE", "1");
+    expect_env("PCIE_IPC_LOCAL_RANK", "1");
+    expect_env("PCIE_IPC_LOCAL_SIZE", "4");
+    expect_env("PCIE_IPC_BDF", "0000:04:00.0");
+    expect_env("PCIE_IPC_MINOR", "1");
+    expect_env("PCIE_IPC_NUMA", "0");
+    expect_env("PCIE_IPC_SWITCH", "0000:01:00.0");
+    expect_env("PCIE_IPC_NIC", "0000:07:00.0");
+    expect_env("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    assert_int_equal(lines("pcie-ipc: n7: rank 1 (local 1): GPU 0000:04:00.0 (minor 1)"), 1);
+    assert_int_equal(lines("\n"), 1); /* the node's line is task 0's */
+}
+
+static void inherited_variables_are_never_believed(void **state)
+{
+    (void)state;
+    for (int i = 0; i < PIPC__ENV_COUNT; i++)
+        spank_setenv(NULL, pipc__env_names[i], "forged", 1);
+    spank_setenv(NULL, "CUDA_VISIBLE_DEVICES", "", 1); /* no GPU: nothing to say about one */
+    RUN(NULL, NULL, "");
+    for (int i = 0; i < PIPC__ENV_COUNT; i++)
+        if (env(pipc__env_names[i]))
+            assert_string_not_equal(env(pipc__env_names[i]), "forged");
+    expect_env("PCIE_IPC_BDF", NULL);
+    expect_env("PCIE_IPC_VERBOSE", NULL);
+    expect_env("CUDA_DEVICE_ORDER", NULL);
+}
+
+static void a_node_name_from_the_environment_must_be_one(void **state)
+{
+    (void)state;
+    spank_setenv(NULL, "SLURMD_NODENAME", "n7\nerror: forged", 1);
+    RUN(NULL, NULL, "verbose");
+    assert_int_equal(lines("forged"), 0);
+}
+
+static void the_list_is_permuted(void **state)
+{
+    (void)state;
+    slurm->nlocal = slurm->ntasks = 2;
+    spank_setenv(NULL, "CUDA_VISIBLE_DEVICES", "3,4,5", 1);
+    RUN(NULL, NULL, "");
+    expect_env("CUDA_VISIBLE_DEVICES", "4,5,3");
+    expect_env("PCIE_IPC_MINOR", "5");
+}
+
+static void bind_none_leaves_devices_alone(void **state)
+{
+    (void)state;
+    slurm->nlocal = slurm->ntasks = 2;
+    spank_setenv(NULL, "CUDA_VISIBLE_DEVICES", "3,4,5", 1);
+    RUN(NULL, NULL, "bind:none");
+    expect_env("CUDA_VISIBLE_DEVICES", "3,4,5");
+    expect_env("CUDA_DEVICE_ORDER", NULL);
+    expect_env("PCIE_IPC_MINOR", "4");
+}
+
+static void a_list_too_long_to_read_is_left_alone(void **state)
+{
+    static char text[8000];
+
+    (void)state;
+    memset(text, '1', sizeof(text) - 1);
+    spank_setenv(NULL, "CUDA_VISIBLE_DEVICES", text, 1);
+    slurm->local = 0, slurm->rank = 0;
+    RUN(NULL, NULL, "");
+    assert_int_equal(slurm->task_init, 0);
+    expect_env("CUDA_VISIBLE_DEVICES", text);
+    assert_int_equal(lines("no plain list"), 1);
+}
+
+/* --- peers that can't be reached -------------------------------------------------------------- */
+
+/* --gpus-per-task=1 with ConstrainDevices=yes: each task has one device file, and "0". */
+static void own_device_only(void)
+{
+    for (int i = 0; i < 8; i++)
+        device(i, i == slurm->local);
+    spank_setenv(NULL, "CUDA_VISIBLE_DEVICES", "0", 1);
+}
+
+static void grant_four(void)
+{
+    for (int i = 4; i < 8; i++)
+        device(i, false);
+}
+
+static void hidden_peers_are_told_once_a_node_with_the_remedy(void **state)
+{
+    static const struct {
+        int local;
+        const char *version, *remedy;
+        int lines;
+    } cases[] = {
+        {0, "22.05.8", "use --gpus-per-node=4 in place of --gpus-per-task", 1},
+        {0, "23.11.4", "add --gres-flags=allow-task-sharing", 1},
+        {1, "22.05.8", "hides", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set_up(NULL);
+        grant_four();
+        slurm->local = cases[i].local, slurm->rank = (uint32_t)cases[i].local;
+        slurm->version = cases[i].version;
+        RUN(NULL, own_device_only, "");
+        assert_int_equal(slurm->task_init, 0);
+        assert_int_equal(lines(cases[i].remedy), cases[i].lines);
+        assert_int_equal(lines("hides 3 of the step's 4 GPUs"), cases[i].lines);
+        expect_env("PCIE_IPC_MINOR", cases[i].local ? "1" : "0");
+    }
+}
+
+static void require_fails_where_peers_are_hidden(void **state)
+{
+    (void)state;
+    grant_four();
+    RUN(NULL, own_device_only, "ipc:require");
+    assert_true(slurm->task_init < 0);
+}
+
+static void off_asks_for_nothing(void **state)
+{
+    (void)state;
+    grant_four();
+    spank_unsetenv(NULL, "PMIX_NAMESPACE");
+    slurm->local = 0, slurm->rank = 0;
+    RUN(NULL, own_device_only, "ipc:off");
+    assert_int_equal(slurm->task_init, 0);
+    assert_string_equal(slurm->log, "");
+}
+
+static void without_pmix_one_line_or_an_end(void **state)
+{
+    static const struct {
+        const char *text, *nspace;
+        uint32_t rank, ntasks;
+        int rc, lines;
+    } cases[] = {
+        {"", NULL, 0, 4, 0, 1},
+        {"", NULL, 1, 4, 0, 0}, /* once a step */
+        {"", "slurm.pmix.17.1", 0, 4, 0, 1}, /* inherited from another step */
+        {"", NULL, 0, 1, 0, 0}, /* nobody to talk to */
+        {"ipc:require", NULL, 0, 4, -1, 1},
+        {"ipc:require", NULL, 1, 4, -1, 0},
+        {"ipc:require", "slurm.pmix.17.2", 0, 4, 0, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set_up(NULL);
+        spank_unsetenv(NULL, "PMIX_NAMESPACE");
+        if (cases[i].nspace)
+            spank_setenv(NULL, "PMIX_NAMESPACE", cases[i].nspace, 1);
+        slurm->rank = cases[i].rank, slurm->local = (int)cases[i].rank;
+        slurm->ntasks = slurm->nlocal = cases[i].ntasks;
+        RUN(NULL, NULL, cases[i].text);
+        assert_int_equal(slurm->task_init, cases[i].rc);
+        assert_int_equal(lines("use srun --mpi=pmix"), cases[i].lines);
+    }
+}
+
+/* --- a topology that can't be read ------------------------------------------------------------ */
+
+static void a_wrong_topology_stops_nobody(void **state)
+{
+    (void)state;
+    slurm->local = 0, slurm->rank = 0;
+    RUN("synthetic=2x[", NULL, "verbose");
+    assert_int_equal(slurm->task_init, 0);
+    assert_int_equal(lines("; the step runs unbound"), 1);
+    expect_env("CUDA_VISIBLE_DEVICES", "0,1,2,3");
+    expect_env("PCIE_IPC_MODE", "bind:switch,ipc:auto,verbose");
+    expect_env("PCIE_IPC_BDF", NULL);
+}
+
+static void require_needs_a_topology(void **state)
+{
+    (void)state;
+    RUN("sysroot=/nonexistent", NULL, "ipc:require");
+    assert_true(slurm->task_init < 0);
+}
+
+#define CASE(f) cmocka_unit_test_setup(f, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(wrong_values_are_refused_before_an_allocation),
+        CASE(no_value_in_any_form_means_defaults),
+        CASE(slurmd_and_prologs_register_nothing),
+        CASE(a_second_empty_call_does_not_wipe_the_first),
+        CASE(a_later_text_replaces_an_earlier_one),
+        CASE(a_text_of_a_newer_plugin_leaves_the_step_alone),
+        CASE(endless_texts_are_no_danger),
+        CASE(without_the_flag_nothing_happens),
+        CASE(special_steps_are_skipped),
+        CASE(what_a_task_is_told),
+        CASE(inherited_variables_are_never_believed),
+        CASE(a_node_name_from_the_environment_must_be_one),
+        CASE(the_list_is_permuted),
+        CASE(bind_none_leaves_devices_alone),
+        CASE(a_list_too_long_to_read_is_left_alone),
+        CASE(hidden_peers_are_told_once_a_node_with_the_remedy),
+        CASE(require_fails_where_peers_are_hidden),
+        CASE(off_asks_for_nothing),
+        CASE(without_pmix_one_line_or_an_end),
+        CASE(a_wrong_topology_stops_nobody),
+        CASE(require_needs_a_topology),
+    };
+    return cmocka_run_group_tests(tests, make_devices, remove_devices);
+}
