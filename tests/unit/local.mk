@@ -51,3 +51,27 @@ endif
 tests_unit_topo_SOURCES = tests/unit/topo.c tests/unit/topo_text.c tests/unit/topo_text.h
 tests_unit_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
+
+if HAVE_CMOCKA
+if HAVE_SLURM
+check_PROGRAMS += tests/unit/spank_hooks
+endif
+endif
+tests_unit_spank_hooks_SOURCES = tests/unit/spank_hooks.c $(spank_pcie_ipc_la_SOURCES)
+tests_unit_spank_hooks_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) -include config.h \
+	-DPIPC_BIND_OBJECT='"$(abs_top_builddir)/.libs/pcie_ipc_bind.so"'
+tests_unit_spank_hooks_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_hooks_LDADD = $(CMOCKA_LIBS)
+EXTRA_tests_unit_spank_hooks_DEPENDENCIES = pcie_ipc_bind.la
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/topo_sysfs
+endif
+tests_unit_topo_sysfs_SOURCES = tests/unit/topo_sysfs.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_topo_sysfs_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_sysfs_LDADD = $(UNIT_LIBS)
+
+if HAVE_SLURM
+TESTS += tests/unit/spank_object.t
+endif
+EXTRA_DIST += tests/unit/spank_object.t
