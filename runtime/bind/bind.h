@@ -47,7 +47,8 @@ typedef struct pipc__binding {
  * SWITCH: binding->order is in tree order, NUMA node by NUMA node, switch by switch, so that
  * consecutive ranks are neighbours. Fewer ranks than GPUs: the ranks take the GPUs that use the
  * fewest switches, then have the fewest pairs of ranks in different switches, host bridges or NUMA
- * nodes, then leave the fewest GPUs idle beside them (choose.c); the idle ones follow in order[].
+ * nodes, then leave the fewest GPUs idle beside them (choose.c); the idle ones follow in order[],
+ * those that share most with the chosen first.
  * More ranks than GPUs: rank r gets GPU r mod n, marked shared: that is the device a program takes
  * that computes LOCALID mod (number of devices), so blocks of ranks would land elsewhere.
  * No GPU: ranks are spread over the NUMA nodes that have CPUs, in blocks.

@@ -37,6 +37,8 @@ typedef struct choice {
     int parent;      /* index; the root's is PIPC__UNKNOWN */
     int key;         /* what it stands for at its level: NUMA index or object index */
     int size;        /* GPUs below; while children are being merged, those merged so far */
+    int level, near; /* 1: NUMA node; see take_back() */
+    bool leaf;       /* a GPU */
     int want;        /* on the way back: how many are still to be taken from here */
     uint64_t weight; /* of a pair that parts here, in COST_PAIR */
     uint64_t entry;  /* cost of taking anything from here: COST_SWITCH for an outermost switch */
@@ -108,7 +110,9 @@ static choice_t make_choice(const way_t *w, int level, int parent)
     c.weight = level < 2 ? weights[level] : (uint64_t)(PART_GROUP + LEVELS_MAX - level);
     c.entry = depth == 0 ? COST_SWITCH : 0;
     c.idle = level < 2 ? COST_IDLE_NODE : COST_IDLE_SWITCH;
-    c.size = level == w->len - 1;
+    c.level = level + 1;
+    c.leaf = level == w->len - 1;
+    c.size = c.leaf;
     return c;
 }
 
@@ -164,34 +168,31 @@ static void merge(choice_t *p, choice_t *c, int want)
     p->size += c->size;
 }
 
-/* Mark chosen GPUs (want == 1) from the root down. */
+/* From the root down: how many each node gives, and how near it is to the chosen GPUs: the level of
+ * the deepest node above it that gives any, most for the chosen themselves. */
 static void take_back(choice_t *tree, int count, int k)
 {
     tree[0].want = k;
     for (int i = 1; i < count; i++) {
-        choice_t *p = &tree[tree[i].parent];
-        tree[i].want = tree[i].take[p->want];
-        p->want -= tree[i].want;
+        choice_t *c = &tree[i], *p = &tree[c->parent];
+        c->want = c->take[p->want];
+        p->want -= c->want;
+        c->near = c->want ? c->level : p->near;
+        if (c->want && c->leaf)
+            c->near = LEVELS_MAX;
     }
 }
 
-/* Leaves are the GPUs in order, one a way: the chosen first, then the others. */
-static void write_order(const choice_t *tree, int count, const way_t *ways, int n, int *gpus)
+/* The chosen GPUs in tree order, then the idle ones, nearest first: so the whole list fills one
+ * switch before the next too, as one task with many GPUs wants it. */
+static void write_order(const choice_t *tree, int count, int *gpus)
 {
-    int out = 0, leaf;
+    int out = 0;
 
-    for (int chosen = 1; chosen >= 0; chosen--) {
-        leaf = 0;
-        for (int i = 1; i < count && leaf < n; i++) {
-            bool is_leaf = tree[i].key == ways[leaf].key[ways[leaf].len - 1] &&
-                           (i + 1 == count || tree[i + 1].parent != i);
-            if (!is_leaf)
-                continue;
-            if (tree[i].want == chosen)
+    for (int near = LEVELS_MAX; near >= 0; near--)
+        for (int i = 1; i < count; i++)
+            if (tree[i].leaf && tree[i].near == near)
                 gpus[out++] = tree[i].key;
-            leaf++;
-        }
-    }
 }
 
 pipc_status_t pipc__bind_choose(const pipc__topo_t *topo, int *gpus, int n, int k,
@@ -213,7 +214,7 @@ pipc_status_t pipc__bind_choose(const pipc__topo_t *topo, int *gpus, int n, int 
     for (int i = count - 1; i > 0; i--)
         merge(&tree[tree[i].parent], &tree[i], k);
     take_back(tree, count, k);
-    write_order(tree, count, ways, n, gpus);
+    write_order(tree, count, gpus);
 done:
     free(tree);
     free(ways);

@@ -4,8 +4,8 @@
 
 #include "runtime/bind/bind.h"
 
-/* choose.c: put gpus[n] in order: first the @k that ranks take, then the idle ones, both in tree
- * order. 1 <= k <= n <= PIPC__BIND_MAX. */
+/* choose.c: put gpus[n] in order: first the @k that ranks take, in tree order, then the idle
+ * ones, nearest first. 1 <= k <= n <= PIPC__BIND_MAX. */
 pipc_status_t pipc__bind_choose(const pipc__topo_t *topo, int *gpus, int n, int k,
                                 pipc__error_t *err);
 

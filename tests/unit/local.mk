@@ -75,3 +75,10 @@ if HAVE_SLURM
 TESTS += tests/unit/spank_object.t
 endif
 EXTRA_DIST += tests/unit/spank_object.t
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/bind
+endif
+tests_unit_bind_SOURCES = tests/unit/bind.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_bind_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bind_LDADD = $(UNIT_LIBS)

@@ -1,0 +1,652 @@
+/* tests/unit/bind.c - which rank gets which GPU, cores and NIC, and how tasks see their GPUs */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/bind/bind.h"
+#include "tests/unit/topo_text.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Minors as "3 1 2" -> request. "" is no GPU, NULL is all of the tree. */
+static pipc__bind_request_t request(const pipc__topo_t *t, int nranks, const char *minors)
+{
+    pipc__bind_request_t req = {.mode = PIPC__BIND_SWITCH, .nranks = nranks};
+    char *end;
+
+    if (!minors) {
+        req.ngpus = pipc__topo_list(t, PIPC__TOPO_GPU, req.gpus, PIPC__BIND_MAX);
+        return req;
+    }
+    for (const char *p = minors; *p; p = end + strspn(end, " "))
+        req.gpus[req.ngpus++] = pipc__topo_gpu_by_minor(t, (int)strtol(p, &end, 10));
+    return req;
+}
+
+static pipc__binding_t bind(const pipc__topo_t *t, const pipc__bind_request_t *req)
+{
+    pipc__binding_t b;
+    pipc__error_t err = {PIPC_OK, ""};
+
+    pipc_status_t st = pipc__bind(t, req, &b, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(st, PIPC_OK);
+    return b;
+}
+
+/* Object indexes as minors: "0 1 2 3". */
+static const char *minors_text(const pipc__topo_t *t, const int *gpus, int n)
+{
+    static char text[512];
+
+    text[0] = '\0';
+    for (int i = 0; i < n; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%d", i ? " " : "",
+                 t->objs[gpus[i]].minor);
+    return text;
+}
+
+static void ranks_fill_one_switch_before_the_next(void **state)
+{
+    static const struct {
+        const char *machine;
+        int ranks;
+        const char *granted; /* minors, NULL: all */
+        const char *order;   /* minors: the ranks' GPUs, then the idle ones */
+    } cases[] = {
+        /* as many ranks as GPUs: tree order, however Slurm listed them */
+        {"2x[sw:4gpu]", 8, NULL, "0 1 2 3 4 5 6 7"},
+        {"2x[sw:4gpu]", 8, "7 0 6 1 5 2 4 3", "0 1 2 3 4 5 6 7"},
+        {"2x[sw:4gpu]", 4, "6 1 3 4", "1 3 4 6"},
+        /* fewer: under one switch if one holds them */
+        {"2x[sw:4gpu]", 1, NULL, "0 1 2 3 4 5 6 7"},
+        {"2x[sw:4gpu]", 3, NULL, "0 1 2 3 4 5 6 7"},
+        {"2x[sw:4gpu]", 4, NULL, "0 1 2 3 4 5 6 7"},
+        {"2x[sw:4gpu]", 2, "0 4 5", "4 5 0"},
+        {"2x[sw:4gpu]", 3, "0 1 4 5 6", "4 5 6 0 1"},
+        /* the one that leaves the fewest idle */
+        {"[sw:4gpu]+[sw:2gpu]", 2, NULL, "4 5 0 1 2 3"},
+        {"[sw:4gpu]+[sw:3gpu]+[sw:2gpu]", 3, NULL, "4 5 6 0 1 2 3 7 8"},
+        /* more than one holds: whole switches, largest first, and the rest where it fits best */
+        {"2x[sw:4gpu]", 5, NULL, "0 1 2 3 4 5 6 7"},
+        {"[sw:2gpu]+[sw:4gpu]", 5, NULL, "0 2 3 4 5 1"},
+        {"[sw:4gpu]+[sw:3gpu]+[sw:2gpu]", 5, NULL, "0 1 2 3 7 8 4 5 6"},
+        {"[sw:3gpu]+[sw:3gpu]+[sw:4gpu]", 7, NULL, "0 1 2 6 7 8 9 3 4 5"},
+        /* nested: the upper switch counts before the lower ones */
+        {"2x[sw:2x[sw:2gpu]]", 2, "0 2 4 5", "4 5 0 2"},
+        {"2x[sw:2x[sw:2gpu]]", 4, NULL, "0 1 2 3 4 5 6 7"},
+        {"[sw:2x[sw:2gpu]]+[sw:2x[sw:2gpu]]", 3, "0 2 4 5 6", "4 5 6 0 2"},
+        {"[sw:3x[sw:2gpu]]+2x[sw:4gpu]", 6, NULL, "0 1 2 3 4 5 6 7 8 9 10 11 12 13"},
+        /* two switches of one NUMA node before one of each of two */
+        {"2x[2x[sw:2gpu]]", 4, "0 1 4 5 6 7", "4 5 6 7 0 1"},
+        /* no switches: NUMA nodes take their place */
+        {"2x[4gpu]", 4, NULL, "0 1 2 3 4 5 6 7"},
+        {"2x[4gpu]", 2, "3 4 5", "4 5 3"},
+        {"[4gpu]+[2gpu]", 2, NULL, "4 5 0 1 2 3"},
+        /* a pair under a switch before two that share nothing */
+        {"[4gpu+[sw:2gpu]]", 2, NULL, "4 5 0 1 2 3"},
+        /* in-card switches are none */
+        {"[4x[sw:gpu]]+[sw:4x[sw:gpu]]", 4, NULL, "4 5 6 7 0 1 2 3"},
+        {"[sw:gpu]", 1, NULL, "0"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        pipc__bind_request_t req = request(t, cases[i].ranks, cases[i].granted);
+        pipc__binding_t b = bind(t, &req);
+        assert_string_equal(minors_text(t, b.order, b.norder), cases[i].order);
+        for (int r = 0; r < b.nranks; r++) {
+            assert_int_equal(b.rank[r].gpu, b.order[r]);
+            assert_int_equal(b.rank[r].group, pipc__topo_switch_of(t, b.order[r]));
+            assert_false(b.rank[r].shared);
+        }
+        pipc__topo_free(t);
+    }
+}
+
+static void more_ranks_than_gpus_share_them_round_robin(void **state)
+{
+    static const struct {
+        int ranks, gpus;
+        const char *shared; /* a letter a rank */
+    } cases[] = {
+        {16, 8, "yyyyyyyyyyyyyyyy"},
+        {9, 8, "ynnnnnnny"},
+        {3, 1, "yyy"},
+        {64, 8, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic("2x[sw:4gpu]");
+        pipc__bind_request_t req = request(t, cases[i].ranks, cases[i].gpus == 1 ? "5" : NULL);
+        pipc__binding_t b = bind(t, &req);
+        assert_int_equal(b.norder, cases[i].gpus); /* none is listed twice */
+        for (int r = 0; r < b.nranks; r++) {
+            assert_int_equal(b.rank[r].gpu, b.order[r % cases[i].gpus]);
+            assert_int_equal(b.rank[r].shared, !cases[i].shared || cases[i].shared[r] == 'y');
+        }
+        pipc__topo_free(t);
+    }
+}
+
+static void wrong_requests(void **state)
+{
+    pipc__topo_t *t = synthetic("2x[sw:4gpu+1nic]");
+    pipc__bind_request_t good = request(t, 8, NULL), req;
+    pipc__binding_t b;
+    pipc__error_t err;
+
+    (void)state;
+    for (int i = 0; i < 7; i++) {
+        req = good;
+        if (i == 0)
+            req.nranks = 0;
+        else if (i == 1)
+            req.nranks = PIPC__BIND_MAX + 1;
+        else if (i == 2)
+            req.ngpus = -1;
+        else if (i == 3)
+            req.gpus[3] = 0; /* the machine */
+        else if (i == 4)
+            req.gpus[3] = t->nobjs;
+        else if (i == 5)
+            req.gpus[3] = PIPC__UNKNOWN;
+        else
+            req.gpus[3] = req.gpus[2]; /* twice */
+        assert_int_equal(pipc__bind(t, &req, &b, &err), PIPC_ERR_INVALID);
+        assert_true(strncmp(err.text, "binding: ", 9) == 0);
+    }
+    pipc__topo_free(t);
+}
+
+static void bind_none_decides_nothing(void **state)
+{
+    pipc__topo_t *t = synthetic("2x[sw:4gpu+1nic]");
+    pipc__bind_request_t req = request(t, 4, "6 1 4 3");
+    int list[] = {9, 8, 7};
+    hwloc_bitmap_t granted = hwloc_bitmap_alloc(), out = hwloc_bitmap_alloc();
+    bool near = true;
+
+    (void)state;
+    req.mode = PIPC__BIND_NONE;
+    pipc__binding_t b = bind(t, &req);
+    assert_string_equal(minors_text(t, b.order, b.norder), "6 1 4 3");
+    for (int r = 0; r < 4; r++)
+        assert_true(b.rank[r].gpu < 0 && b.rank[r].nic < 0 && b.rank[r].numa < 0);
+    hwloc_bitmap_set_range(granted, 0, 3);
+    assert_int_equal(pipc__bind_cores(t, &b, 1, granted, out, &near, NULL), PIPC_OK);
+    assert_true(hwloc_bitmap_isequal(out, granted));
+    assert_false(near);
+    assert_int_equal(pipc__bind_visible(&b, 1, PIPC__SHOW_SAME, list, 3, NULL), PIPC_OK);
+    assert_true(list[0] == 9 && list[1] == 8 && list[2] == 7);
+    hwloc_bitmap_free(granted);
+    hwloc_bitmap_free(out);
+    pipc__topo_free(t);
+}
+
+/* ---- optimality ------------------------------------------------------------------------------ */
+
+static int up_to(const pipc__topo_t *t, int obj, pipc__topo_kind_t kind)
+{
+    while (obj >= 0 && t->objs[obj].kind != kind)
+        obj = t->objs[obj].parent;
+    return obj;
+}
+
+static int outermost(const pipc__topo_t *t, int gpu)
+{
+    int found = gpu;
+
+    for (int g = gpu; (g = pipc__topo_group_above(t, g)) >= 0;)
+        found = g;
+    return found;
+}
+
+/* What a set of GPUs costs, from the definition: outermost switches used, then pairs by the level
+ * where their ways part. Written without any of the code under test. */
+static long cost(const pipc__topo_t *t, const int *gpus, int n)
+{
+    long switches = 0, pairs = 0;
+
+    for (int i = 0; i < n; i++) {
+        bool seen = false;
+        for (int j = 0; j < i; j++) {
+            int a = gpus[i], b = gpus[j];
+            bool same = outermost(t, a) == outermost(t, b);
+            seen |= same;
+            if (t->objs[a].numa != t->objs[b].numa)
+                pairs += 4096;
+            else if (up_to(t, a, PIPC__TOPO_HOST_BRIDGE) != up_to(t, b, PIPC__TOPO_HOST_BRIDGE))
+                pairs += 512;
+            else if (!same)
+                pairs += 256;
+        }
+        switches += !seen;
+    }
+    return switches * 1000000000L + pairs;
+}
+
+static void no_choice_is_better(const char *machine)
+{
+    pipc__topo_t *t = synthetic(machine);
+    pipc__bind_request_t req = request(t, 1, NULL);
+
+    for (req.nranks = 1; req.nranks <= req.ngpus; req.nranks++) {
+        pipc__binding_t b = bind(t, &req);
+        long got = cost(t, b.order, req.nranks);
+        for (unsigned int set = 0; set < 1u << req.ngpus; set++) {
+            int gpus[PIPC__BIND_MAX], n = 0;
+            if (__builtin_popcount(set) != req.nranks)
+                continue;
+            for (int i = 0; i < req.ngpus; i++)
+                if (set >> i & 1)
+                    gpus[n++] = req.gpus[i];
+            if (cost(t, gpus, n) < got)
+                fail_msg("%s, %d ranks: %s is worse than set %x", machine, req.nranks,
+                         minors_text(t, b.order, req.nranks), set);
+        }
+    }
+    pipc__topo_free(t);
+}
+
+static uint32_t seed = 1;
+
+static int roll(int sides)
+{
+    seed = seed * 1664525u + 1013904223u;
+    return (int)((seed >> 16) % (unsigned int)sides);
+}
+
+/* A machine of 1 to 3 NUMA nodes with switches, nested ones, and GPUs below none; at most 10 GPUs.
+ */
+static void random_machine(char *text, size_t cap)
+{
+    int left = 10, n = 0, nodes = 1 + roll(3);
+
+    for (int node = 0; node < nodes && left > 0; node++) {
+        n += snprintf(text + n, cap - (size_t)n, "%s[core", node ? "+" : "");
+        for (int part = roll(3); part >= 0 && left > 0; part--) {
+            int gpus = 1 + roll(left < 4 ? left : 4);
+            static const char *const shapes[] = {"+%dgpu", "+[sw:%dgpu]", "+[sw:[sw:%dgpu]+nic]",
+                                                 "+[sw:2x[sw:%dgpu]]"};
+            int shape = gpus * 2 <= left ? roll(4) : roll(3);
+            left -= shape == 3 ? gpus * 2 : gpus;
+            n += snprintf(text + n, cap - (size_t)n, shapes[shape], gpus);
+        }
+        n += snprintf(text + n, cap - (size_t)n, "]");
+    }
+}
+
+static void no_other_choice_uses_fewer_switches_or_crosses_less(void **state)
+{
+    static const char *const machines[] = {"2x[sw:4gpu]",
+                                           "[sw:5gpu]+[sw:3gpu]",
+                                           "[sw:3gpu]+[sw:3gpu]+[sw:4gpu]",
+                                           "4x[sw:2gpu]",
+                                           "2x[2x[sw:2gpu]]",
+                                           "2x[sw:2x[sw:2gpu]]",
+                                           "[sw:3x[sw:2gpu]]+[sw:4gpu]",
+                                           "2x[4gpu]",
+                                           "[2gpu+[sw:3gpu]]+[sw:2gpu]",
+                                           "[sw:2x[sw:2gpu]+1gpu]+[sw:5gpu]"};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(machines); i++)
+        no_choice_is_better(machines[i]);
+    for (int i = 0; i < 200; i++) {
+        char text[256];
+        random_machine(text, sizeof(text));
+        no_choice_is_better(text);
+    }
+}
+
+static void the_order_of_the_grant_does_not_matter(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        char text[256];
+        random_machine(text, sizeof(text));
+        pipc__topo_t *t = synthetic(text);
+        pipc__bind_request_t req = request(t, 1, NULL);
+        req.nranks = 1 + roll(req.ngpus + 2);
+        pipc__binding_t sorted = bind(t, &req);
+        for (int k = req.ngpus - 1; k > 0; k--) {
+            int other = roll(k + 1), swap = req.gpus[k];
+            req.gpus[k] = req.gpus[other];
+            req.gpus[other] = swap;
+        }
+        pipc__binding_t scrambled = bind(t, &req);
+        assert_memory_equal(&sorted, &scrambled, sizeof(sorted));
+        pipc__topo_free(t);
+    }
+}
+
+/* One task that starts a process a GPU itself: each switch's GPUs stand together. */
+static void one_task_with_many_gpus_gets_whole_switches(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        char text[256];
+        random_machine(text, sizeof(text));
+        pipc__topo_t *t = synthetic(text);
+        pipc__bind_request_t req = request(t, 1, NULL);
+        pipc__binding_t b = bind(t, &req);
+        for (int k = 2; k < b.norder; k++)
+            for (int j = 0; j < k - 1; j++)
+                if (outermost(t, b.order[j]) == outermost(t, b.order[k]))
+                    assert_int_equal(outermost(t, b.order[k - 1]), outermost(t, b.order[k]));
+        pipc__topo_free(t);
+    }
+}
+
+static void the_largest_machine_is_quick_to_bind(void **state)
+{
+    pipc__topo_t *t = synthetic("8x[sw:2x[sw:2x[sw:2gpu]]]");
+    pipc__bind_request_t req = request(t, 33, NULL);
+
+    (void)state;
+    assert_int_equal(req.ngpus, PIPC__BIND_MAX);
+    for (int i = 0; i < 20; i++)
+        bind(t, &req);
+    pipc__topo_free(t);
+}
+
+/* ---- NICs ------------------------------------------------------------------------------------ */
+
+static void the_nearest_nic(void **state)
+{
+    static const struct {
+        const char *machine;
+        int ranks;
+        const char *nics; /* a letter a rank: a is the first NIC of the tree, '-' none */
+    } cases[] = {
+        {"2x[sw:4gpu]", 2, "--"},
+        {"2x[sw:4gpu+1nic]", 8, "aaaabbbb"},
+        {"2x[sw:4gpu+2nic]", 8, "ababcdcd"},        /* shared out */
+        {"2x[sw:2x[sw:2gpu+1nic]]", 8, "aabbccdd"}, /* the nested switch's own */
+        {"2x[sw:2x[sw:2gpu]+1nic]", 8, "aaaabbbb"},
+        {"2x[2x[sw:2gpu]+1nic]", 8, "aaaabbbb"},     /* by host bridge */
+        {"[sw:4gpu+1nic]+[sw:4gpu]", 8, "aaaaaaaa"}, /* the other socket's, if it is the only */
+        {"[nic]+[4gpu]+[nic]", 4, "abab"},           /* equally far: shared out */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        pipc__bind_request_t req = request(t, cases[i].ranks, NULL);
+        pipc__binding_t b = bind(t, &req);
+        int nics[16];
+        pipc__topo_list(t, PIPC__TOPO_NIC, nics, 16);
+        for (int r = 0; r < b.nranks; r++)
+            assert_int_equal(b.rank[r].nic,
+                             cases[i].nics[r] == '-' ? -1 : nics[cases[i].nics[r] - 'a']);
+        pipc__topo_free(t);
+    }
+}
+
+static void numa_decides_between_nics_of_other_host_bridges(void **state)
+{
+    pipc__topo_t *t = synthetic("[4gpu]+[nic]+[nic]");
+    int nics[2];
+
+    (void)state;
+    pipc__topo_list(t, PIPC__TOPO_NIC, nics, 2);
+    t->objs[nics[1]].numa = 0; /* a second host bridge of node 0 */
+    pipc__bind_request_t req = request(t, 4, NULL);
+    pipc__binding_t b = bind(t, &req);
+    for (int r = 0; r < 4; r++)
+        assert_int_equal(b.rank[r].nic, nics[1]);
+    pipc__topo_free(t);
+}
+
+static void a_management_port_is_no_match_for_infiniband(void **state)
+{
+    pipc__topo_t *t = synthetic("[sw:2gpu+1nic]+[sw:2gpu+1nic]");
+    int nics[2];
+
+    (void)state;
+    pipc__topo_list(t, PIPC__TOPO_NIC, nics, 2);
+    t->objs[nics[0]].rdma = false;
+    pipc__bind_request_t req = request(t, 4, NULL);
+    pipc__binding_t b = bind(t, &req);
+    assert_int_equal(b.rank[0].nic, nics[1]);
+    t->objs[nics[1]].rdma = false; /* only Ethernet: then the nearest */
+    b = bind(t, &req);
+    assert_int_equal(b.rank[0].nic, nics[0]);
+    pipc__topo_free(t);
+}
+
+static void two_ports_of_a_card_come_after_two_cards(void **state)
+{
+    pipc__topo_t *t = synthetic("[sw:4gpu+4nic]");
+    int nics[4];
+    static const int expected[] = {0, 2, 1, 3};
+
+    (void)state;
+    pipc__topo_list(t, PIPC__TOPO_NIC, nics, 4);
+    for (int i = 1; i < 4; i += 2) { /* make functions of one card of each two */
+        t->objs[nics[i]].addr = t->objs[nics[i - 1]].addr;
+        t->objs[nics[i]].addr.function = 1;
+    }
+    pipc__bind_request_t req = request(t, 4, NULL);
+    pipc__binding_t b = bind(t, &req);
+    for (int r = 0; r < 4; r++)
+        assert_int_equal(b.rank[r].nic, nics[expected[r]]);
+    pipc__topo_free(t);
+}
+
+/* ---- cores ----------------------------------------------------------------------------------- */
+
+/* The cores of each rank as "0-3 4-7", '*' after a set that is not near. */
+static const char *cores_text(const pipc__topo_t *t, const pipc__binding_t *b, const char *granted,
+                              bool own)
+{
+    static char text[1024];
+    hwloc_bitmap_t mask = hwloc_bitmap_alloc(), out = hwloc_bitmap_alloc();
+
+    text[0] = '\0';
+    assert_int_equal(hwloc_bitmap_list_sscanf(mask, granted), 0);
+    for (int r = 0; r < b->nranks; r++) {
+        bool near;
+        char one[64];
+        assert_int_equal(
+            (own ? pipc__bind_own_cores : pipc__bind_cores)(t, b, r, mask, out, &near, NULL),
+            PIPC_OK);
+        assert_false(hwloc_bitmap_iszero(out));
+        hwloc_bitmap_list_snprintf(one, sizeof(one), out);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s%s", r ? " " : "", one,
+                 near ? "" : "*");
+    }
+    hwloc_bitmap_free(mask);
+    hwloc_bitmap_free(out);
+    return text;
+}
+
+static void cores_near_the_gpu_shared_out(void **state)
+{
+    static const struct {
+        const char *machine;
+        int ranks;
+        const char *gpus, *granted, *cores;
+    } cases[] = {
+        {"2x[sw:4gpu]", 8, NULL, "0-15", "0-1 2-3 4-5 6-7 8-9 10-11 12-13 14-15"},
+        {"2x[sw:4gpu]", 2, NULL, "0-15", "0-3 4-7"},
+        {"2x[sw:4gpu]", 2, "0 4", "0-15", "0-7 8-15"},
+        {"2x[sw:4gpu]", 3, NULL, "0-15", "0-1 2-4 5-7"}, /* 8 cores in three */
+        {"2x[sw:4gpu]", 2, "0 4", "4-9", "4-7 8-9"},     /* cut to the grant */
+        {"2x[sw:4gpu]", 2, "0 1", "2,5,8-15", "2 5"},
+        {"2x[sw:4gpu]", 2, "0 4", "8-15", "8-15* 8-15"}, /* none is near rank 0: keep the grant */
+        {"2x[sw:4gpu]", 4, NULL, "0-1", "0-1 0-1 0-1 0-1"}, /* too few: share, never empty */
+        {"2x[sw:4gpu]", 1, NULL, "0-15", "0-15"},           /* torchrun: all of it */
+        {"2x[sw:4gpu]", 1, "5", "0-15", "8-15"},
+        {"2x[sw:4gpu]", 16, NULL, "0-15",
+         "0 1 2 3 8 9 10 11 4 5 6 7 12 13 14 15"}, /* two ranks a GPU */
+        {"2x[4gpu]", 4, "0 1 4 5", "0-15", "0-3 4-7 8-11 12-15"},
+        {"[0core+gpu]+[gpu]", 2, NULL, "0-7", "0-7* 0-7"},    /* memory only: nowhere near */
+        {"[nic]+[nic]", 4, "", "0-15", "0-3 4-7 8-11 12-15"}, /* no GPU: NUMA nodes in blocks */
+        {"[nic]+[nic]", 3, "", "0-15", "0-3 4-7 8-15"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        pipc__bind_request_t req = request(t, cases[i].ranks, cases[i].gpus);
+        pipc__binding_t b = bind(t, &req);
+        assert_string_equal(cores_text(t, &b, cases[i].granted, false), cases[i].cores);
+        pipc__topo_free(t);
+    }
+}
+
+static void a_grant_that_is_the_tasks_own_is_not_shared_out(void **state)
+{
+    pipc__topo_t *t = synthetic("2x[sw:4gpu]");
+    pipc__bind_request_t req = request(t, 4, "0 1 4 5");
+    pipc__binding_t b = bind(t, &req);
+
+    (void)state;
+    assert_string_equal(cores_text(t, &b, "2-3", true), "2-3 2-3 2-3* 2-3*");
+    assert_string_equal(cores_text(t, &b, "6-9", true), "6-7 6-7 8-9 8-9");
+    pipc__topo_free(t);
+}
+
+/* Linux numbers the siblings of CPU 0..3 as 4..7: a core must not be cut in two. */
+static void siblings_stay_together(void **state)
+{
+    pipc__topo_t *t = synthetic("[sw:3gpu]");
+
+    (void)state;
+    for (int i = 0; i < t->ncores; i++)
+        hwloc_bitmap_free(t->cores[i]);
+    t->ncores = 4;
+    for (int i = 0; i < 4; i++) {
+        t->cores[i] = hwloc_bitmap_alloc();
+        hwloc_bitmap_set(t->cores[i], (unsigned int)i);
+        hwloc_bitmap_set(t->cores[i], (unsigned int)i + 4);
+    }
+    pipc__bind_request_t two = request(t, 2, "0 1"), three = request(t, 3, NULL);
+    pipc__binding_t b = bind(t, &two);
+    assert_string_equal(cores_text(t, &b, "0-7", false), "0-1,4-5 2-3,6-7");
+    assert_string_equal(cores_text(t, &b, "1-2,5-6", false), "1,5 2,6");
+    assert_string_equal(cores_text(t, &b, "0,4", false), "0,4 0,4"); /* one core for two ranks */
+    b = bind(t, &three);
+    assert_string_equal(cores_text(t, &b, "0-7", false), "0,4 1,5 2-3,6-7");
+    pipc__topo_free(t);
+}
+
+/* ---- what a task sees ------------------------------------------------------------------------ */
+
+static void the_order_of_visible_gpus(void **state)
+{
+    static const struct {
+        const char *machine;
+        int ranks;
+        const char *job;
+        int rank;
+        pipc__show_t show;
+        const char *list, *ordered; /* NULL: refused, the list stays */
+    } cases[] = {
+        /* SAME: entry r is rank r's, whoever asks */
+        {"2x[sw:4gpu]", 4, "6 1 3 4", 0, PIPC__SHOW_SAME, "6 1 3 4", "1 3 4 6"},
+        {"2x[sw:4gpu]", 4, "6 1 3 4", 3, PIPC__SHOW_SAME, "1 3 4 6", "1 3 4 6"},
+        {"2x[sw:4gpu]", 2, "0 4 5", 1, PIPC__SHOW_SAME, "0 4 5", "4 5 0"}, /* then the idle */
+        {"2x[sw:4gpu]", 16, NULL, 11, PIPC__SHOW_SAME, "7 6 5 4 3 2 1 0", "0 1 2 3 4 5 6 7"},
+        {"2x[sw:4gpu]", 2, "0 4", 0, PIPC__SHOW_SAME, "7 4 3 0", "0 4 7 3"}, /* not of the job */
+        {"2x[sw:4gpu]", 2, "0 4", 0, PIPC__SHOW_SAME, "4", NULL}, /* entry 0 would be rank 1's */
+        /* OWN: the own first */
+        {"2x[sw:4gpu]", 4, "6 1 3 4", 2, PIPC__SHOW_OWN, "6 1 3 4", "4 1 3 6"},
+        {"2x[sw:4gpu]", 4, "6 1 3 4", 0, PIPC__SHOW_OWN, "1", "1"},
+        {"2x[sw:4gpu]", 4, "6 1 3 4", 3, PIPC__SHOW_OWN, "4 6", "6 4"},
+        {"2x[sw:4gpu]", 4, "6 1 3 4", 0, PIPC__SHOW_OWN, "3", NULL},
+        /* ONE: switch order */
+        {"2x[sw:4gpu]", 1, NULL, 0, PIPC__SHOW_ONE, "7 0 6 1 5 2 4 3", "0 1 2 3 4 5 6 7"},
+        {"[sw:4gpu]+[sw:2gpu]", 1, NULL, 0, PIPC__SHOW_ONE, "0 4 1 5 2 3", "4 5 0 1 2 3"},
+        {"2x[sw:4gpu]", 1, "3", 0, PIPC__SHOW_ONE, "", ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        pipc__bind_request_t req = request(t, cases[i].ranks, cases[i].job);
+        pipc__bind_request_t list = request(t, 1, cases[i].list);
+        pipc__binding_t b = bind(t, &req);
+        pipc__error_t err = {PIPC_OK, ""};
+        pipc_status_t st =
+            pipc__bind_visible(&b, cases[i].rank, cases[i].show, list.gpus, list.ngpus, &err);
+        assert_int_equal(st, cases[i].ordered ? PIPC_OK : PIPC_ERR_NOT_FOUND);
+        assert_string_equal(minors_text(t, list.gpus, list.ngpus),
+                            cases[i].ordered ? cases[i].ordered : cases[i].list);
+        pipc__topo_free(t);
+    }
+}
+
+/* What programs do with the list: device 0, device LOCALID, device LOCALID mod count. */
+static void programs_land_on_the_bound_gpu(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 100; i++) {
+        char text[256];
+        random_machine(text, sizeof(text));
+        pipc__topo_t *t = synthetic(text);
+        pipc__bind_request_t req = request(t, 1, NULL);
+        req.nranks = 1 + roll(2 * req.ngpus);
+        pipc__binding_t b = bind(t, &req);
+        for (int r = 0; r < b.nranks; r++) {
+            pipc__bind_request_t same = request(t, 1, NULL), own = same;
+            pipc__bind_visible(&b, r, PIPC__SHOW_SAME, same.gpus, same.ngpus, NULL);
+            assert_int_equal(same.gpus[r % same.ngpus], b.rank[r].gpu);
+            pipc__bind_visible(&b, r, PIPC__SHOW_OWN, own.gpus, own.ngpus, NULL);
+            assert_int_equal(own.gpus[0], b.rank[r].gpu);
+        }
+        pipc__topo_free(t);
+    }
+}
+
+static void ranks_out_of_range(void **state)
+{
+    pipc__topo_t *t = synthetic("2x[sw:4gpu]");
+    pipc__bind_request_t req = request(t, 2, NULL);
+    pipc__binding_t b = bind(t, &req);
+    hwloc_bitmap_t out = hwloc_bitmap_alloc();
+    bool near;
+
+    (void)state;
+    for (int r = -1; r <= 2; r += 3) {
+        assert_int_equal(pipc__bind_cores(t, &b, r, t->numas[0].cpus, out, &near, NULL),
+                         PIPC_ERR_INVALID);
+        assert_int_equal(pipc__bind_visible(&b, r, PIPC__SHOW_SAME, req.gpus, 8, NULL),
+                         PIPC_ERR_INVALID);
+    }
+    hwloc_bitmap_free(out);
+    pipc__topo_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ranks_fill_one_switch_before_the_next),
+        cmocka_unit_test(more_ranks_than_gpus_share_them_round_robin),
+        cmocka_unit_test(wrong_requests),
+        cmocka_unit_test(bind_none_decides_nothing),
+        cmocka_unit_test(no_other_choice_uses_fewer_switches_or_crosses_less),
+        cmocka_unit_test(the_order_of_the_grant_does_not_matter),
+        cmocka_unit_test(one_task_with_many_gpus_gets_whole_switches),
+        cmocka_unit_test(the_largest_machine_is_quick_to_bind),
+        cmocka_unit_test(the_nearest_nic),
+        cmocka_unit_test(numa_decides_between_nics_of_other_host_bridges),
+        cmocka_unit_test(a_management_port_is_no_match_for_infiniband),
+        cmocka_unit_test(two_ports_of_a_card_come_after_two_cards),
+        cmocka_unit_test(cores_near_the_gpu_shared_out),
+        cmocka_unit_test(a_grant_that_is_the_tasks_own_is_not_shared_out),
+        cmocka_unit_test(siblings_stay_together),
+        cmocka_unit_test(the_order_of_visible_gpus),
+        cmocka_unit_test(programs_land_on_the_bound_gpu),
+        cmocka_unit_test(ranks_out_of_range),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
