@@ -1,1 +1,3 @@
 # tests/lint/local.mk
+LINT_TESTS += tests/lint/layers.t
+EXTRA_DIST += tests/lint/check-layers doc/layers.txt tests/lib/tap.sh
