@@ -173,12 +173,16 @@ pipc_status_t pipc__topo_print_json(const pipc__topo_t *topo, FILE *out, pipc__e
         json_pack("{s:s, s:o, s:o, s:o, s:o}", "source", topo->source, "groups",
                   make_groups(topo, PIPC__UNKNOWN), "gpus", make_list(topo, PIPC__TOPO_GPU), "nics",
                   make_list(topo, PIPC__TOPO_NIC), "numa_nodes", make_numas(topo));
-    bool failed;
+    bool dumped;
 
     if (!all)
         return pipc__fail(err, PIPC_ERR_NOMEM, "topology (%s): out of memory for JSON",
                           topo->source);
-    failed = json_dumpf(all, out, JSON_INDENT(2)) || fputc('\n', out) == EOF || ferror(out);
+    dumped = json_dumpf(all, out, JSON_INDENT(2)) == 0;
     json_decref(all);
-    return failed ? pipc__fail_errno(err, "output") : PIPC_OK;
+    if (dumped && fputc('\n', out) != EOF)
+        return PIPC_OK;
+    if (ferror(out))
+        return pipc__fail_errno(err, "output");
+    return pipc__fail(err, PIPC_ERR_NOMEM, "topology (%s): out of memory for JSON", topo->source);
 }

@@ -82,3 +82,19 @@ endif
 tests_unit_bind_SOURCES = tests/unit/bind.c tests/unit/topo_text.c tests/unit/topo_text.h
 tests_unit_bind_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bind_LDADD = $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/comm
+endif
+tests_unit_comm_SOURCES = tests/unit/comm.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_comm_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_comm_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/topo_nomem
+endif
+tests_unit_topo_nomem_SOURCES = tests/unit/topo_nomem.c
+tests_unit_topo_nomem_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_nomem_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS) $(HWLOC_LIBS)
+tests_unit_topo_nomem_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
+	-Wl,--wrap=hwloc_bitmap_alloc,--wrap=hwloc_bitmap_dup,--wrap=hwloc_bitmap_copy

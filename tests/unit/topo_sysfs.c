@@ -120,7 +120,7 @@ static void put_config(const char *device, int port, int secondary)
     c[0x40] = 0x01; /* power management first: the list has to be walked */
     c[0x41] = 0x68;
     c[0x68] = 0x10;
-    c[0x6a] = (unsigned char)(port << 4 | 2);
+    c[0x6a] = (unsigned char)((port < 0 ? 0 : port) << 4 | 2);
     snprintf(path, sizeof(path), "sys/devices/%s/config", device);
     put_bytes(path, c, port < 0 ? 64 : 256);
 }

@@ -1,0 +1,230 @@
+/* tests/unit/topo_nomem.c - every allocation of topo and bind fails once
+ *
+ * The linker puts the functions below in place of the library's calls (--wrap). A run is repeated
+ * with the 1st, 2nd, 3rd ... allocation failing until none is left: each time the answer has to be
+ * PIPC_ERR_NOMEM, nothing may be left behind (the sanitizer build looks), and nothing may crash.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "runtime/bind/bind.h"
+#include "runtime/topo/topo.h"
+
+static long left = -1; /* allocations until one fails; -1: none fails */
+static bool failed;
+
+static bool fails(void)
+{
+    if (left < 0 || left-- > 0)
+        return false;
+    failed = true;
+    return true;
+}
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+hwloc_bitmap_t __real_hwloc_bitmap_alloc(void);
+hwloc_bitmap_t __real_hwloc_bitmap_dup(hwloc_const_bitmap_t set);
+int __real_hwloc_bitmap_copy(hwloc_bitmap_t to, hwloc_const_bitmap_t from);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+hwloc_bitmap_t __wrap_hwloc_bitmap_alloc(void);
+hwloc_bitmap_t __wrap_hwloc_bitmap_dup(hwloc_const_bitmap_t set);
+int __wrap_hwloc_bitmap_copy(hwloc_bitmap_t to, hwloc_const_bitmap_t from);
+
+void *__wrap_malloc(size_t n)
+{
+    return fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return fails() ? NULL : __real_realloc(p, n);
+}
+
+hwloc_bitmap_t __wrap_hwloc_bitmap_alloc(void)
+{
+    return fails() ? NULL : __real_hwloc_bitmap_alloc();
+}
+
+hwloc_bitmap_t __wrap_hwloc_bitmap_dup(hwloc_const_bitmap_t set)
+{
+    return fails() ? NULL : __real_hwloc_bitmap_dup(set);
+}
+
+int __wrap_hwloc_bitmap_copy(hwloc_bitmap_t to, hwloc_const_bitmap_t from)
+{
+    return fails() ? -1 : __real_hwloc_bitmap_copy(to, from);
+}
+
+/* Run @once, which returns a status, with each allocation failing in turn. */
+static void sweep(pipc_status_t (*once)(void *), void *arg)
+{
+    for (long nth = 0;; nth++) {
+        left = nth;
+        failed = false;
+        pipc_status_t st = once(arg);
+        left = -1;
+        assert_int_equal(st, failed ? PIPC_ERR_NOMEM : PIPC_OK);
+        if (!failed)
+            break;
+        assert_true(nth < 10000);
+    }
+}
+
+static pipc_status_t synthetic_once(void *text)
+{
+    pipc__topo_t *t;
+    pipc_status_t st = pipc__topo_synthetic(&t, text, NULL);
+
+    assert_int_equal(t == NULL, st != PIPC_OK);
+    pipc__topo_free(t);
+    return st;
+}
+
+static void synthetic(void **state)
+{
+    char text[] = "2x[sw:2x[sw:2gpu]+1nic+4core]";
+
+    (void)state;
+    sweep(synthetic_once, text);
+}
+
+static pipc_status_t sysroot_once(void *root)
+{
+    pipc__topo_t *t;
+    pipc_status_t st = pipc__topo_sysroot(&t, root, NULL);
+
+    assert_int_equal(t == NULL, st != PIPC_OK);
+    pipc__topo_free(t);
+    return st;
+}
+
+static void put(const char *root, const char *path, const char *text)
+{
+    char full[256];
+
+    snprintf(full, sizeof(full), "%s/%s", root, path);
+    for (char *p = full + strlen(root) + 1; (p = strchr(p, '/')); *p++ = '/') {
+        *p = '\0';
+        mkdir(full, 0755);
+    }
+    FILE *f = fopen(full, "w");
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+}
+
+static void sysroot(void **state)
+{
+    char root[] = "/tmp/pipc-nomem-XXXXXX", command[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    put(root, "sys/devices/system/node/node0/cpulist", "0-3\n");
+    put(root, "sys/devices/system/node/node1/cpulist", "4-7\n");
+    put(root, "sys/bus/pci/devices/0000:00:05.0/class", "0x030200\n");
+    put(root, "sys/bus/pci/devices/0000:00:05.0/numa_node", "-1\n");
+    put(root, "sys/bus/pci/devices/0000:00:05.0/local_cpulist", "4-7\n");
+    put(root, "sys/bus/pci/devices/0000:00:06.0/class", "0x020000\n");
+    put(root, "sys/bus/pci/devices/0000:00:06.0/numa_node", "2\n"); /* a node of its own */
+    sweep(sysroot_once, root);
+    snprintf(command, sizeof(command), "rm -rf %s", root);
+    assert_int_equal(system(command), 0);
+}
+
+/* hwloc's own allocations are not wrapped; where it can't be had, sysfs takes its place. */
+static pipc_status_t live_once(void *arg)
+{
+    pipc__topo_t *t;
+    pipc_status_t st = pipc__topo_live(&t, NULL);
+
+    (void)arg;
+    pipc__topo_free(t);
+    return st;
+}
+
+static void live(void **state)
+{
+    (void)state;
+    sweep(live_once, NULL);
+}
+
+static pipc_status_t bind_once(void *arg)
+{
+    const pipc__topo_t *t = arg;
+    pipc__bind_request_t req = {.mode = PIPC__BIND_SWITCH, .nranks = 3};
+    pipc__binding_t b;
+
+    req.ngpus = pipc__topo_list(t, PIPC__TOPO_GPU, req.gpus, PIPC__BIND_MAX);
+    return pipc__bind(t, &req, &b, NULL);
+}
+
+static pipc_status_t cores_once(void *arg)
+{
+    const pipc__topo_t *t = arg;
+    pipc__binding_t b = {.nranks = 2, .norder = 2};
+    static hwloc_bitmap_t out; /* made once, not swept */
+    bool near;
+
+    if (!out)
+        out = __real_hwloc_bitmap_alloc();
+    return pipc__bind_cores(t, &b, 1, t->numas[0].cpus, out, &near, NULL);
+}
+
+static void binding(void **state)
+{
+    pipc__topo_t *t;
+
+    (void)state;
+    assert_int_equal(pipc__topo_synthetic(&t, "2x[sw:4gpu+1nic]", NULL), PIPC_OK);
+    sweep(bind_once, t);
+    sweep(cores_once, t);
+    pipc__topo_free(t);
+}
+
+static pipc_status_t json_once(void *t)
+{
+    FILE *f = fopen("/dev/null", "w");
+    pipc_status_t st;
+
+    assert_non_null(f);
+    st = pipc__topo_print_json(t, f, NULL);
+    fclose(f);
+    return st;
+}
+
+static void json(void **state)
+{
+    pipc__topo_t *t;
+
+    (void)state;
+    assert_int_equal(pipc__topo_synthetic(&t, "[sw:2x[sw:2gpu]+1nic]", NULL), PIPC_OK);
+    json_set_alloc_funcs(__wrap_malloc, free);
+    sweep(json_once, t);
+    pipc__topo_free(t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(synthetic), cmocka_unit_test(sysroot), cmocka_unit_test(live),
+        cmocka_unit_test(binding),   cmocka_unit_test(json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
