@@ -28,6 +28,7 @@ typedef struct build {
     pipc__group_t group;
     pipc__record_t mine, *all; /* all[group.size] */
     pipc_comm_t *comm;
+    bool can_vote; /* all control pages are mapped */
 } build_t;
 
 /* --- arguments ------------------------------------------------------------------------------ */
@@ -167,6 +168,7 @@ static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
         snprintf(name[r].host, sizeof(name[r].host), "%.*s", (int)sizeof(rec->host) - 1, rec->host);
     }
     pipc_status_t st = pipc__control_connect(c->ctl, b->group.self, n, control, name, err);
+    b->can_vote = !st;
     if (!st)
         st = c->exec->ops->connect(c->exec, b->group.self, n,
                                    (const uint8_t(*)[PIPC__HANDLE_MAX])memory, err);
@@ -186,10 +188,12 @@ static pipc_status_t vote(build_t *b, pipc_status_t own, pipc__error_t *err)
     pipc__error_t met;
     char name[128];
 
+    if (!b->can_vote) {
+        pipc__control_abort(b->comm->ctl, own, b->group.self);
+        return own;
+    }
     if (own)
         snprintf(mine.reason, sizeof(mine.reason), "%.*s", (int)sizeof(mine.reason) - 1, err->text);
-    if (own == PIPC_ERR_UNREACHABLE || own == PIPC_ERR_PEER_LOST)
-        pipc__control_abort(b->comm->ctl, own, b->group.self);
     pipc_status_t st = pipc__control_gather(b->comm->ctl, &mine, sizeof(mine), all, &met);
     if (own)
         return own;

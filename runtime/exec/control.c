@@ -281,7 +281,7 @@ pipc_status_t pipc__control_gather(pipc__control_t *ctl, const void *mine, size_
             pipc__control_state(ctl, &who);
             return pipc__fail(err, st, "%s %s while the ranks met",
                               pipc__control_name(ctl, who, name, sizeof(name)),
-                              st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted");
+                              st == PIPC_ERR_PEER_LOST ? "has ended" : "gave up");
         }
         if (bytes)
             memcpy((char *)all + (size_t)r * bytes, w.page->gather[g % 2], bytes);
