@@ -1,1 +1,41 @@
-# kernels/local.mk
+# kernels/local.mk - nvcc makes a fat binary, which becomes a C array and is compiled like any source:
+# libtool sees nothing of CUDA, and nothing of ours links the CUDA runtime.
+KERNEL_FILES = \
+	kernels/allreduce.cu kernels/allreduce.h \
+	kernels/bytes.cuh kernels/perturb.cuh kernels/sum.cuh
+EXTRA_DIST += $(KERNEL_FILES)
+
+# What nvcc would have to track: the kernels include nothing else of the project.
+KERNEL_DEPENDS = $(KERNEL_FILES) runtime/plan/plan.h
+NVCCFLAGS = -O3 -std=c++14 $(CUDA_GENCODE)
+
+AM_V_NVCC = $(am__v_NVCC_@AM_V@)
+am__v_NVCC_ = $(am__v_NVCC_@AM_DEFAULT_V@)
+am__v_NVCC_0 = @echo "  NVCC    " $@;
+am__v_NVCC_1 =
+
+# ptxas tells each kernel's registers and spills: shown, and kept for a test that wants no spills.
+kernels/allreduce.fatbin: $(KERNEL_DEPENDS)
+	@$(MKDIR_P) kernels
+	$(AM_V_NVCC)$(NVCC) -fatbin $(NVCCFLAGS) -Xptxas -v -I$(top_srcdir) \
+	  -o $@ $(top_srcdir)/kernels/allreduce.cu >kernels/allreduce.ptxas 2>&1; \
+	  rc=$$?; cat kernels/allreduce.ptxas; exit $$rc
+
+kernels/allreduce_perturb.fatbin: $(KERNEL_DEPENDS)
+	@$(MKDIR_P) kernels
+	$(AM_V_NVCC)$(NVCC) -fatbin $(NVCCFLAGS) -DPIPC_PERTURB -I$(top_srcdir) \
+	  -o $@ $(top_srcdir)/kernels/allreduce.cu
+
+# Both builds have one array of the same name: a program links one of them.
+kernels/allreduce_fatbin.c: kernels/allreduce.fatbin
+	$(AM_V_GEN)$(SHELL) $(top_srcdir)/kernels/to-c.sh pipc__allreduce_fatbin kernels/allreduce.fatbin >$@-t
+	@mv $@-t $@
+
+kernels/allreduce_perturb_fatbin.c: kernels/allreduce_perturb.fatbin
+	$(AM_V_GEN)$(SHELL) $(top_srcdir)/kernels/to-c.sh pipc__allreduce_fatbin kernels/allreduce_perturb.fatbin >$@-t
+	@mv $@-t $@
+
+EXTRA_DIST += kernels/to-c.sh
+CLEANFILES += \
+	kernels/allreduce.fatbin kernels/allreduce.ptxas kernels/allreduce_fatbin.c \
+	kernels/allreduce_perturb.fatbin kernels/allreduce_perturb_fatbin.c

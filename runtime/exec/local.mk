@@ -14,3 +14,22 @@ libpipc_exec_la_SOURCES = $(EXEC_CPU_SOURCES)
 check_LTLIBRARIES += libpipc-exec-perturb.la
 libpipc_exec_perturb_la_SOURCES = $(EXEC_CPU_SOURCES) runtime/exec/perturb.c
 libpipc_exec_perturb_la_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_PERTURB
+
+# The CUDA executor and the same with delays. Needs libpipc-exec.la (or its twin) beside it.
+EXEC_CUDA_SOURCES = \
+	runtime/exec/cuda.c \
+	runtime/exec/cuda_code.c \
+	runtime/exec/cuda_driver.c runtime/exec/cuda_driver.h \
+	runtime/exec/cuda_exec.h \
+	runtime/exec/cuda_memory.c
+if HAVE_CUDA
+noinst_LTLIBRARIES += libpipc-exec-cuda.la
+libpipc_exec_cuda_la_SOURCES = $(EXEC_CUDA_SOURCES)
+nodist_libpipc_exec_cuda_la_SOURCES = kernels/allreduce_fatbin.c
+libpipc_exec_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+
+check_LTLIBRARIES += libpipc-exec-cuda-perturb.la
+libpipc_exec_cuda_perturb_la_SOURCES = $(EXEC_CUDA_SOURCES)
+nodist_libpipc_exec_cuda_perturb_la_SOURCES = kernels/allreduce_perturb_fatbin.c
+libpipc_exec_cuda_perturb_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
+endif

@@ -1,0 +1,323 @@
+/* kernels/allreduce.cu - runs a rank's program on its GPU: a kernel a type, one launch a call.
+ *
+ * Every block is a lane and runs the whole program on its own part of each chunk, round after
+ * round; lanes never wait for each other. A lane waits for the same lane of its peers, so the whole
+ * grid must be resident at once: the host launches no more blocks than that.
+ *
+ * Order within a lane: the threads of a block share the work of a step by their number, and two
+ * steps may share it differently, so that
+ *   - between any two steps that move data there is a barrier (in two-shot a copy pushes the output
+ *     that the sum before it wrote);
+ *   - before a signal there is one: the release of one thread covers what the others wrote only
+ *     because they met first. A fence in every thread without the barrier would not do;
+ *   - after a wait there is one: the others may go on only when the thread that polls has seen it.
+ */
+#include "kernels/allreduce.h"
+#include "kernels/bytes.cuh"
+#include "kernels/perturb.cuh"
+#include "kernels/sum.cuh"
+
+#define COPY_UNROLL 8 /* 16-byte accesses in flight a thread */
+#define SUM_UNROLL 4
+#define POLLS 1024 /* looks at a flag between two looks at the abort word, which is across the bus */
+
+/* What a lane knows about its round. */
+struct lane_round {
+    uint64_t round;      /* its number over all calls */
+    size_t first, count; /* the piece of the message, in elements */
+    pipc__split_t split;
+};
+
+static __device__ uint64_t *flag_of(const pipc__lane_args_t &a, int rank, int flag)
+{
+    size_t index = (size_t)blockIdx.x * PIPC__FLAGS_MAX + flag;
+
+    return (uint64_t *)(a.staging[rank] + index * PIPC__FLAG_BYTES);
+}
+
+/* This lane's part of @ref; @at_bytes is where the part begins in the round's piece. */
+static __device__ char *address(const pipc__lane_args_t &a, const lane_round &k, pipc__ref_t ref,
+                                size_t at_bytes)
+{
+    if (ref.place == PIPC__INPUT)
+        return (char *)a.send + at_bytes;
+    if (ref.place == PIPC__OUTPUT)
+        return a.recv + at_bytes;
+    return a.staging[ref.rank] + PIPC__FLAGS_BYTES + AREA(a, k.round) * a.area_bytes +
+           ((size_t)ref.slot * gridDim.x + blockIdx.x) * a.slot_bytes;
+}
+
+/* --- moving data ----------------------------------------------------------------------------- */
+
+/* Packs of 16 bytes @i, @i + threads, ... of a part that has @packs. All loads of a turn are under
+ * way before the first store waits for one of them. */
+template <int N>
+static __device__ __forceinline__ void load_packs(uint4 *v, const char *part, uint32_t i,
+                                                  uint32_t packs)
+{
+    part += (size_t)16 * i;
+#pragma unroll
+    for (int q = 0; q < N; q++)
+        if (i + q * PIPC__LANE_THREADS < packs)
+            v[q] = load_16(part + 16 * q * PIPC__LANE_THREADS);
+}
+
+template <int N>
+static __device__ __forceinline__ void store_packs(char *part, const uint4 *v, uint32_t i,
+                                                   uint32_t packs)
+{
+    part += (size_t)16 * i;
+#pragma unroll
+    for (int q = 0; q < N; q++)
+        if (i + q * PIPC__LANE_THREADS < packs)
+            store_16(part + 16 * q * PIPC__LANE_THREADS, v[q]);
+}
+
+static __device__ void copy_aligned(char *dst, const char *src, uint32_t packs)
+{
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < packs; i += COPY_UNROLL * PIPC__LANE_THREADS) {
+        uint4 v[COPY_UNROLL];
+        load_packs<COPY_UNROLL>(v, src, i, packs);
+        store_packs<COPY_UNROLL>(dst, v, i, packs);
+    }
+}
+
+/* The same from byte 16 * @first on, for any alignment and any end. */
+static __device__ void copy_any(char *dst, const char *src, uint32_t first, size_t bytes)
+{
+#pragma unroll 1
+    for (size_t at = (size_t)16 * (first + threadIdx.x); at < bytes; at += 16 * PIPC__LANE_THREADS) {
+        uint32_t n = bytes - at < 16 ? (uint32_t)(bytes - at) : 16;
+        store_any(dst + at, load_any(src + at, n), n);
+    }
+}
+
+static __device__ void copy_part(char *dst, const char *src, size_t bytes)
+{
+    uint32_t packs = ((uintptr_t)dst | (uintptr_t)src) & 15 ? 0 : (uint32_t)(bytes / 16);
+
+    copy_aligned(dst, src, packs);
+    copy_any(dst, src, packs, bytes);
+}
+
+/* dst = src[0] + src[1] + ... in the program's order, which makes the result the same bits on every
+ * rank. dst may be one of the sources: a thread reads its packs of all sources before it writes. */
+template <typename S>
+static __device__ void sum_aligned(const pipc__lane_args_t &a, const lane_round &k,
+                                   const pipc__op_t &op, size_t at, char *dst, uint32_t packs)
+{
+#pragma unroll 1
+    for (uint32_t i = threadIdx.x; i < packs; i += SUM_UNROLL * PIPC__LANE_THREADS) {
+        uint4 v[SUM_UNROLL];
+        S sum[SUM_UNROLL];
+        load_packs<SUM_UNROLL>(v, address(a, k, op.src[0], at), i, packs);
+#pragma unroll
+        for (int q = 0; q < SUM_UNROLL; q++)
+            sum[q].set(v[q]);
+#pragma unroll 1
+        for (int s = 1; s < op.nsrc; s++) {
+            load_packs<SUM_UNROLL>(v, address(a, k, op.src[s], at), i, packs);
+#pragma unroll
+            for (int q = 0; q < SUM_UNROLL; q++)
+                sum[q].add(v[q]);
+        }
+#pragma unroll
+        for (int q = 0; q < SUM_UNROLL; q++)
+            v[q] = sum[q].get();
+        store_packs<SUM_UNROLL>(dst, v, i, packs);
+    }
+}
+
+template <typename S>
+static __device__ void sum_any(const pipc__lane_args_t &a, const lane_round &k, const pipc__op_t &op,
+                               size_t at, char *dst, uint32_t first, size_t bytes)
+{
+#pragma unroll 1
+    for (size_t i = (size_t)16 * (first + threadIdx.x); i < bytes; i += 16 * PIPC__LANE_THREADS) {
+        uint32_t n = bytes - i < 16 ? (uint32_t)(bytes - i) : 16;
+        S sum;
+        sum.set(load_any(address(a, k, op.src[0], at) + i, n));
+#pragma unroll 1
+        for (int s = 1; s < op.nsrc; s++)
+            sum.add(load_any(address(a, k, op.src[s], at) + i, n));
+        store_any(dst + i, sum.get(), n);
+    }
+}
+
+template <typename S>
+static __device__ void sum_part(const pipc__lane_args_t &a, const lane_round &k, const pipc__op_t &op,
+                                size_t at, char *dst, size_t bytes)
+{
+    uintptr_t low = (uintptr_t)dst;
+
+#pragma unroll 1
+    for (int s = 0; s < op.nsrc; s++)
+        low |= (uintptr_t)address(a, k, op.src[s], at);
+    uint32_t packs = low & 15 ? 0 : (uint32_t)(bytes / 16);
+    sum_aligned<S>(a, k, op, at, dst, packs);
+    sum_any<S>(a, k, op, at, dst, packs, bytes);
+}
+
+template <typename S>
+static __device__ void copy_or_sum(const pipc__lane_args_t &a, const lane_round &k,
+                                   const pipc__op_t &op)
+{
+    size_t at;
+    size_t bytes = pipc__split_part(k.split, k.count, op.chunk, blockIdx.x, &at) * S::elem_bytes;
+
+    if (!bytes)
+        return; /* and at may lie behind the message's end */
+    at = (k.first + at) * S::elem_bytes;
+    char *dst = address(a, k, op.dst, at);
+    if (op.kind == PIPC__SUM && op.nsrc > 1) {
+        sum_part<S>(a, k, op, at, dst, bytes);
+        return;
+    }
+    const char *src = address(a, k, op.src[0], at);
+    if (dst != src)
+        copy_part(dst, src, bytes);
+}
+
+/* --- waiting --------------------------------------------------------------------------------- */
+
+/* Late is not dead: there is no limit of time, only the abort word. A flag that has come counts even
+ * when the word is set, hence the second look. */
+static __device__ bool wait_flag(const pipc__lane_args_t &a, const uint64_t *flag, uint64_t round)
+{
+    for (uint32_t polls = 1; load_acquire(flag) < round; polls++)
+        if (polls % POLLS == 0 && load_acquire(a.abort) && load_acquire(flag) < round)
+            return false;
+    return true;
+}
+
+/* Of all threads that give up, the first one tells where. */
+static __device__ void report(const pipc__lane_args_t &a, uint64_t round_in_call, int step)
+{
+    if (atomicExch(&a.state->dead, 1))
+        return;
+    *a.stalled_round = round_in_call;
+    store_release(a.stalled_step, PIPC__STALL(a.plan_id, step));
+}
+
+/* @n waits in a row, steps @step .. @step + n - 1, are one wait: a thread polls each. False, for the
+ * whole block, when one was given up. */
+static __device__ bool wait_all(const pipc__lane_args_t &a, const pipc__op_t *op, int n,
+                                uint64_t round, uint64_t round_in_call, int step)
+{
+    int i = threadIdx.x;
+    bool gave_up = false;
+
+    if (i < n && !DROPPED(a, step + i)) {
+        gave_up = !wait_flag(a, flag_of(a, a.rank, op[i].flag), round);
+        if (gave_up)
+            report(a, round_in_call, step + i);
+    }
+    return !__syncthreads_or(gave_up);
+}
+
+/* Waits in a row from @op on, no more than a warp has threads. */
+static __device__ int count_waits(const pipc__op_t *op, int left)
+{
+    int n = 1;
+
+    while (n < left && n < 32 && op[n].kind == PIPC__WAIT)
+        n++;
+    return n;
+}
+
+/* --- a lane's life --------------------------------------------------------------------------- */
+
+template <typename S>
+static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k,
+                                 uint64_t round_in_call, const pipc__op_t *program)
+{
+    bool met = false; /* a barrier stands between the last data that was moved and here */
+
+    for (int i = 0; i < a.nops;) {
+        const pipc__op_t &op = program[i];
+        DELAY(a, k.round, i);
+        if (op.kind == PIPC__WAIT) {
+            int n = count_waits(&op, a.nops - i);
+            if (!wait_all(a, &op, n, k.round, round_in_call, i))
+                return false;
+            met = true;
+            i += n;
+            continue;
+        }
+        if (op.kind == PIPC__SIGNAL || !met)
+            __syncthreads();
+        met = op.kind == PIPC__SIGNAL;
+        if (op.kind != PIPC__SIGNAL)
+            copy_or_sum<S>(a, k, op);
+        else if (threadIdx.x == 0)
+            store_release(flag_of(a, op.peer, op.flag), k.round);
+        i++;
+    }
+    return true;
+}
+
+/* The program into shared memory: every step reads it. False when the communicator is dead. */
+static __device__ bool begin(const pipc__lane_args_t &a, uint32_t *to)
+{
+    const uint32_t *from = (const uint32_t *)(const void *)a.program;
+    int words = a.nops * (int)(sizeof(pipc__op_t) / 4);
+
+    static_assert(sizeof(pipc__op_t) % 4 == 0, "ops are copied word by word");
+    for (int i = threadIdx.x; i < words; i += PIPC__LANE_THREADS)
+        to[i] = from[i];
+    /* One thread looks for all: another lane may give up at any moment, and the threads of a block
+     * must agree, since they meet at barriers. */
+    return !__syncthreads_or(threadIdx.x == 0 && *(volatile uint32_t *)&a.state->dead);
+}
+
+/* The last lane moves the epoch on: all others have read it long since. Nobody waits here; the next
+ * launch sees the new epoch because it begins when this one has ended. */
+static __device__ void end(const pipc__lane_args_t &a, uint64_t epoch)
+{
+    __syncthreads();
+    if (threadIdx.x)
+        return;
+    __threadfence();
+    if (atomicAdd(&a.state->arrived, 1) == gridDim.x - 1) {
+        a.state->arrived = 0;
+        a.state->epoch = epoch;
+    }
+}
+
+template <typename S> static __device__ void run(const pipc__lane_args_t &a)
+{
+    extern __shared__ uint32_t words[];
+    uint64_t epoch = *(volatile uint64_t *)&a.state->epoch;
+    lane_round k;
+
+    if (!begin(a, words))
+        return;
+    k.round = epoch;
+    for (k.first = 0; k.first < a.count; k.first += k.count) {
+        k.round++;
+        k.count = a.count - k.first < a.round_elems ? a.count - k.first : a.round_elems;
+        k.split = pipc__split(k.count, S::elem_bytes, a.nchunks, gridDim.x);
+        if (!run_round<S>(a, k, k.round - epoch - 1, (const pipc__op_t *)(const void *)words))
+            return;
+    }
+    end(a, k.round);
+}
+
+extern "C" __global__ void __launch_bounds__(PIPC__LANE_THREADS, 1)
+    pipc__allreduce_f32(const __grid_constant__ pipc__lane_args_t a)
+{
+    run<sum_f32>(a);
+}
+
+extern "C" __global__ void __launch_bounds__(PIPC__LANE_THREADS, 1)
+    pipc__allreduce_f16(const __grid_constant__ pipc__lane_args_t a)
+{
+    run<sum_f16>(a);
+}
+
+extern "C" __global__ void __launch_bounds__(PIPC__LANE_THREADS, 1)
+    pipc__allreduce_i32(const __grid_constant__ pipc__lane_args_t a)
+{
+    run<sum_i32>(a);
+}

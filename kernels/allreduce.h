@@ -1,0 +1,73 @@
+/* kernels/allreduce.h - what the host and the kernels agree on. Plain data for C and CUDA C.
+ *
+ * A lane is a thread block. A rank's staging memory, which its peers map and write:
+ *
+ *     | lane 0: flag 0 .. 31 | lane 1: flag 0 .. 31 | ... | area 0: slots | area 1: slots |
+ *       a flag is 64 bits alone in a line of 128 bytes      cut as plan.h says
+ *
+ * A flag holds the number of the last round that its sender signalled. Rounds are numbered over all
+ * calls of a communicator, on the device: the host never passes a number, so that a captured graph
+ * replays with its arguments unchanged.
+ */
+#ifndef PIPC_KERNELS_ALLREDUCE_H
+#define PIPC_KERNELS_ALLREDUCE_H
+
+#include "runtime/plan/plan.h"
+
+#define PIPC__LANES_MAX 64      /* lanes that have flags; a launch may use fewer */
+#define PIPC__LANES_DEFAULT 32  /* the most that a launch uses, and no more than a quarter of the SMs */
+#define PIPC__LANE_THREADS 512  /* threads a lane */
+#define PIPC__FLAG_BYTES 128
+#define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)
+#define PIPC__PROGRAM_MAX (48 * 1024 / (int)sizeof(pipc__op_t)) /* it is kept in shared memory */
+
+/* Device memory of the own rank alone, zeroed at the start. */
+typedef struct pipc__lane_state {
+    uint64_t epoch;   /* the last round that this rank has finished, counted over all calls */
+    uint32_t arrived; /* lanes of the running grid that are through */
+    uint32_t dead;    /* a lane gave up: later kernels end at once */
+} pipc__lane_state_t;
+
+/* The arguments of a launch. Pointers are the device's. */
+typedef struct pipc__lane_args {
+    const pipc__op_t *program; /* of this rank */
+    int nops;
+    int rank, nchunks;
+    uint32_t plan_id;          /* for the report of a stall only */
+    const char *send;
+    char *recv;
+    size_t count;              /* elements, > 0 */
+    size_t area_bytes;         /* of a staging area */
+    size_t slot_bytes;         /* pipc__lane_slot_bytes() of these lanes */
+    size_t round_elems;        /* pipc__round_elems() of these lanes */
+    char *staging[PIPC__RANKS_MAX]; /* never const __restrict__: peers write it meanwhile */
+    pipc__lane_state_t *state;
+    const uint64_t *abort;     /* host memory: not 0 when the communicator is dead */
+    uint64_t *stalled_round;   /* host memory: of the call, from 0, in which a lane gave up */
+    uint64_t *stalled_step;    /* host memory: PIPC__STALL(plan_id, step); written last */
+#ifdef PIPC_PERTURB
+    uint64_t seed;
+    uint32_t max_usec;
+    int32_t drop_step, one_area;
+#endif
+} pipc__lane_args_t;
+
+/* Where a lane gave up; never 0. */
+#define PIPC__STALL(plan_id, step) ((uint64_t)(plan_id) << 32 | (uint32_t)((step) + 1))
+#define PIPC__STALL_PLAN(stall) ((uint32_t)((stall) >> 32))
+#define PIPC__STALL_STEP(stall) ((int)(uint32_t)(stall) - 1)
+
+/* Lanes for a call: one for each 8 KB (16 bytes a thread), at most @most. From the call's size
+ * alone, since every rank must come to the same number: lanes pair up across ranks. A pointer or an
+ * alignment, which may differ between ranks, must never enter here. */
+static inline int pipc__lanes(size_t count, size_t elem_bytes, int most)
+{
+    size_t per_lane = (size_t)PIPC__LANE_THREADS * 16 / elem_bytes;
+    size_t lanes = count / per_lane + (count % per_lane != 0);
+
+    if (lanes > (size_t)most)
+        return most;
+    return lanes ? (int)lanes : 1;
+}
+
+#endif

@@ -1,0 +1,45 @@
+/* kernels/perturb.cuh - test builds only: the kernel's side of exec/perturb.h. Every warp is delayed
+ * on its own, so that a missing barrier inside a lane shows as well as a missing wait between ranks.
+ */
+#ifndef PIPC_KERNELS_PERTURB_CUH
+#define PIPC_KERNELS_PERTURB_CUH
+
+#include "kernels/allreduce.h"
+
+#ifdef PIPC_PERTURB
+
+static __device__ uint64_t nanoseconds()
+{
+    uint64_t t;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+
+/* A hash in place of a generator: nothing to keep, and the same place is delayed the same way in a
+ * second run. One time in four a real delay, else the protocol would only ever be slow. */
+static __device__ void delay(const pipc__lane_args_t &a, uint64_t round, int step)
+{
+    uint64_t x = a.seed + round * 0x9e3779b97f4a7c15ull + (uint64_t)step * 0xd1342543de82ef95ull +
+                 ((uint64_t)a.rank << 40 | (uint64_t)blockIdx.x << 16 | threadIdx.x / 32);
+
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull; /* splitmix64's finaliser */
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    x ^= x >> 31;
+    if (!a.max_usec || x & 3)
+        return;
+    uint64_t end = nanoseconds() + (uint64_t)((uint32_t)(x >> 32) % (a.max_usec + 1)) * 1000;
+    while (nanoseconds() < end)
+        __nanosleep(200);
+}
+
+#define DELAY(args, round, step) delay(args, round, step)
+#define DROPPED(args, step) ((step) == (args).drop_step)
+#define AREA(args, round) ((args).one_area ? 0 : (round) % PIPC__BUFFERS)
+#else
+#define DELAY(args, round, step) ((void)0)
+#define DROPPED(args, step) false
+#define AREA(args, round) ((round) % PIPC__BUFFERS)
+#endif
+
+#endif

@@ -1,0 +1,411 @@
+/* exec/cuda.c - the CUDA executor: ranks of one node, a GPU each, over each other's memory.
+ *
+ * A call is one launch of one kernel, which finds all it needs on the device; see
+ * kernels/allreduce.cu for what it does and cuda_exec.h for the other files.
+ *
+ * The calls of a communicator must not run at the same time, since they use the same staging. On one
+ * stream they can't. When the stream changes, the new one waits for an event behind the last launch.
+ * That event is recorded after every launch, though most are never waited for: once the stream has
+ * changed it is too late, the old stream may be destroyed by then.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/exec/cuda_exec.h"
+#include "runtime/exec/perturb.h"
+
+#define STALL_MSEC 50 /* kernels look at the abort word about once a millisecond */
+
+static pipc__cuda_exec_t *self(pipc__exec_t *exec)
+{
+    return (pipc__cuda_exec_t *)(void *)exec;
+}
+
+/* --- context --------------------------------------------------------------------------------- */
+
+/* Make the executor's context current; *pushed says whether leave() must take it off again. In most
+ * programs it is current anyway, and then nothing is pushed. */
+static CUresult enter(const pipc__cuda_exec_t *x, bool *pushed)
+{
+    CUcontext now = NULL;
+    CUresult rc = x->cu->CtxGetCurrent(&now);
+
+    *pushed = false;
+    if (rc || now == x->context)
+        return rc;
+    rc = x->cu->CtxPushCurrent(x->context);
+    *pushed = rc == CUDA_SUCCESS;
+    return rc;
+}
+
+static void leave(const pipc__cuda_exec_t *x, bool pushed)
+{
+    CUcontext ours;
+
+    if (pushed)
+        x->cu->CtxPopCurrent(&ours);
+}
+
+static pipc_status_t enter_or_fail(const pipc__cuda_exec_t *x, bool *pushed, pipc__error_t *err)
+{
+    CUresult rc = enter(x, pushed);
+
+    return rc ? pipc__cuda_fail(x->cu, rc, err, "the CUDA context of this communicator") : PIPC_OK;
+}
+
+/* --- create, connect, prepare ---------------------------------------------------------------- */
+
+static pipc_status_t take_context(pipc__cuda_exec_t *x, pipc__error_t *err)
+{
+    int sms = 0;
+    pipc_status_t st = pipc__cuda_open(&x->cu, err);
+
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, CtxGetCurrent, &x->context);
+    if (!st && !x->context)
+        st = pipc__fail(err, PIPC_ERR_INVALID, "this thread has no current CUDA context; call "
+                        "cudaSetDevice() and one more CUDA function, or cuCtxSetCurrent(), first");
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, CtxGetDevice, &x->device);
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, DeviceGetAttribute, &sms,
+                            CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, x->device);
+    x->most_lanes = sms / 4 < PIPC__LANES_DEFAULT ? sms / 4 : PIPC__LANES_DEFAULT;
+    if (x->most_lanes < 1)
+        x->most_lanes = 1;
+    return st;
+}
+
+static void destroy(pipc__exec_t *exec);
+
+static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t staging_bytes,
+                            uint8_t handle[PIPC__HANDLE_MAX], pipc__exec_place_t *place,
+                            pipc__error_t *err)
+{
+    pipc__cuda_exec_t *x = calloc(1, sizeof(*x));
+
+    *exec = NULL;
+    memset(place, 0, sizeof(*place));
+    if (!x)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for the CUDA executor");
+    x->base.ops = &pipc__exec_cuda;
+    x->base.ctl = ctl;
+    pipc_status_t st = take_context(x, err);
+    /* Non-blocking: work on the legacy stream, a peer's kernel among it, must not hold up set-up. */
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, StreamCreate, &x->stream, CU_STREAM_NON_BLOCKING);
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, EventCreate, &x->last, CU_EVENT_DISABLE_TIMING);
+    if (!st)
+        st = pipc__cuda_load_kernels(x, err);
+    if (!st)
+        st = pipc__cuda_alloc(x, staging_bytes, err);
+    if (!st)
+        st = pipc__cuda_describe(x, handle, place, err);
+    if (st)
+        destroy(&x->base);
+    else
+        *exec = &x->base;
+    return st;
+}
+
+static pipc_status_t connect_peers(pipc__exec_t *exec, int rank, int size,
+                                   const uint8_t (*handles)[PIPC__HANDLE_MAX], pipc__error_t *err)
+{
+    pipc__cuda_exec_t *x = self(exec);
+    bool pushed;
+    pipc_status_t st = enter_or_fail(x, &pushed, err);
+
+    if (st)
+        return st;
+    x->rank = rank;
+    x->size = size;
+    st = pipc__cuda_map_peers(x, handles, err);
+    leave(x, pushed);
+    return st;
+}
+
+static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err)
+{
+    pipc__cuda_exec_t *x = self(exec);
+    bool pushed;
+
+    if (!pipc__lane_slot_bytes(x->area_bytes, plan->nslots, x->most_lanes))
+        return pipc__fail(err, PIPC_ERR_INVALID, "staging of %zu bytes is too small for plan %s with "
+                          "%d ranks; give %d or more", x->bytes, plan->name, plan->nranks,
+                          PIPC__FLAGS_BYTES + PIPC__BUFFERS * plan->nslots * x->most_lanes *
+                                                  PIPC__SPLIT_BYTES);
+    pipc_status_t st = enter_or_fail(x, &pushed, err);
+    if (st)
+        return st;
+    st = pipc__cuda_load_program(x, plan, err);
+    leave(x, pushed);
+    return st;
+}
+
+/* --- what went wrong ------------------------------------------------------------------------- */
+
+static pipc_status_t copy_error(pipc__error_t *to, const pipc__error_t *from)
+{
+    if (to)
+        *to = *from;
+    return from->status;
+}
+
+/* A failure of the device is for ever (CUDA's are sticky), and the peers would wait for ever for
+ * what this rank can't send any more. */
+static pipc_status_t latch_failure(pipc__cuda_exec_t *x, CUresult rc, const char *call,
+                                   pipc__error_t *err)
+{
+    pipc__cuda_fail(x->cu, rc, &x->broken, "the GPU failed at or before call %llu, this program's "
+                    "own kernels included: %s", (unsigned long long)x->last_call, call);
+    if (x->size)
+        pipc__control_abort(x->base.ctl, PIPC_ERR_ABORTED, x->rank);
+    return copy_error(err, &x->broken);
+}
+
+/* The communicator is dead: wait a moment for the kernel to say where it gave up. */
+static uint64_t wait_for_stall(pipc__cuda_exec_t *x)
+{
+    const pipc__page_t *page = pipc__control_page(x->base.ctl);
+    const struct timespec msec = {0, 1000000};
+    uint64_t stall = 0;
+
+    for (int i = 0; i < STALL_MSEC; i++) {
+        bool over = !x->launched || x->cu->EventQuery(x->last) != CUDA_ERROR_NOT_READY;
+        stall = __atomic_load_n(&page->stalled_step, __ATOMIC_ACQUIRE);
+        if (stall || over)
+            break;
+        nanosleep(&msec, NULL);
+    }
+    return stall;
+}
+
+/* The abort word is set. The kernel does not know the number of its call, since a graph may have
+ * launched it; the last one that was enqueued stands for it. */
+static pipc_status_t latch_abort(pipc__cuda_exec_t *x, pipc__error_t *err)
+{
+    const pipc__page_t *page = pipc__control_page(x->base.ctl);
+    uint64_t stall = wait_for_stall(x);
+    char name[128];
+    int who = x->rank;
+
+    if (stall && PIPC__STALL_PLAN(stall) < (uint32_t)x->nprograms) {
+        pipc__exec_stalled(x->base.ctl, x->programs[PIPC__STALL_PLAN(stall)].plan, x->rank,
+                           x->last_call, page->stalled_round, PIPC__STALL_STEP(stall), &x->broken);
+        return copy_error(err, &x->broken);
+    }
+    pipc_status_t st = pipc__control_state(x->base.ctl, &who);
+    return pipc__fail(err, st, "%s %s; no kernel of this rank %d was waiting for a peer (last call "
+                      "%llu)", pipc__control_name(x->base.ctl, who, name, sizeof(name)),
+                      st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator", x->rank,
+                      (unsigned long long)x->last_call);
+}
+
+static pipc_status_t poll_entered(pipc__cuda_exec_t *x, pipc__error_t *err)
+{
+    if (x->broken.status)
+        return copy_error(err, &x->broken);
+    if (pipc__control_state(x->base.ctl, NULL))
+        return latch_abort(x, err);
+    CUresult rc = x->launched ? x->cu->EventQuery(x->last) : CUDA_SUCCESS;
+    if (rc == CUDA_SUCCESS || rc == CUDA_ERROR_NOT_READY)
+        return PIPC_OK;
+    return latch_failure(x, rc, "cuEventQuery", err);
+}
+
+static pipc_status_t poll_last(pipc__exec_t *exec, pipc__error_t *err)
+{
+    pipc__cuda_exec_t *x = self(exec);
+    bool pushed;
+    pipc_status_t st = enter_or_fail(x, &pushed, err);
+
+    if (st)
+        return st;
+    st = poll_entered(x, err);
+    leave(x, pushed);
+    return st;
+}
+
+static pipc_status_t drain(pipc__exec_t *exec, pipc__error_t *err)
+{
+    pipc__cuda_exec_t *x = self(exec);
+    bool pushed;
+    pipc_status_t st = enter_or_fail(x, &pushed, err);
+
+    if (st)
+        return st;
+    CUresult rc = x->launched ? x->cu->EventSynchronize(x->last) : CUDA_SUCCESS;
+    if (rc && !x->broken.status)
+        st = latch_failure(x, rc, "cuEventSynchronize", err);
+    else
+        st = poll_entered(x, err);
+    leave(x, pushed);
+    return st;
+}
+
+/* --- run ------------------------------------------------------------------------------------- */
+
+static int find_program(const pipc__cuda_exec_t *x, const pipc__plan_t *plan)
+{
+    int i = 0;
+
+    while (i < x->nprograms && x->programs[i].plan != plan)
+        i++;
+    return i < x->nprograms ? i : -1;
+}
+
+static pipc_status_t check_call(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
+                                pipc__error_t *err)
+{
+    if ((unsigned int)call->dtype >= PIPC_DTYPE_COUNT || call->op != PIPC_SUM)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "the CUDA executor has no kernel for %s of %s",
+                          pipc_redop_string(call->op), pipc_dtype_string(call->dtype));
+    if (find_program(x, call->plan) < 0)
+        return pipc__fail(err, PIPC_ERR_INTERNAL, "plan %s was not prepared", call->plan->name);
+    return PIPC_OK;
+}
+
+/* Fill what changes from call to call; returns the number of lanes. */
+static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
+{
+    size_t elem_bytes = pipc_dtype_bytes(call->dtype);
+    int lanes = pipc__lanes(call->count, elem_bytes, x->most_lanes);
+    int index = find_program(x, call->plan);
+    pipc__lane_args_t *a = &x->args;
+
+    a->program = (const pipc__op_t *)x->programs[index].ops;
+    a->plan_id = (uint32_t)index;
+    a->nops = call->plan->nops[x->rank];
+    a->nchunks = call->plan->nchunks;
+    a->send = call->send;
+    a->recv = call->recv;
+    a->count = call->count;
+    a->slot_bytes = pipc__lane_slot_bytes(x->area_bytes, call->plan->nslots, lanes);
+    a->round_elems = pipc__round_elems(a->slot_bytes, elem_bytes, a->nchunks, lanes);
+#ifdef PIPC_PERTURB
+    a->seed = pipc__perturb.seed;
+    a->max_usec = pipc__perturb.max_usec;
+    a->drop_step = pipc__perturb.drop_step;
+    a->one_area = pipc__perturb.one_area;
+#endif
+    return lanes;
+}
+
+/* A number for the stream that no other stream ever has, unlike its handle, which a new stream may
+ * inherit from a destroyed one, and which for the per-thread stream is the same in every thread.
+ * 0 when the driver can't tell. */
+static unsigned long long stream_id(const pipc__cuda_exec_t *x, CUstream stream)
+{
+    unsigned long long id = 0;
+
+    /* 0 may be the number of a real stream. */
+    return x->cu->StreamGetId && !x->cu->StreamGetId(stream, &id) ? id + 1 : 0;
+}
+
+/* Order this launch behind the last one; *capturing says whether it goes into a graph. Once a graph
+ * holds a launch, nobody here knows when and where it is replayed: from then on every launch, in
+ * graphs and out of them, waits for the event and records it. */
+static CUresult chain(pipc__cuda_exec_t *x, CUstream stream, bool *capturing)
+{
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUresult rc = x->cu->StreamIsCapturing(stream, &status);
+    unsigned long long id = stream_id(x, stream), last = x->last_stream;
+
+    *capturing = status != CU_STREAM_CAPTURE_STATUS_NONE;
+    x->captured |= *capturing;
+    x->last_stream = x->captured ? 0 : id;
+    if (rc || (!x->launched && !*capturing) || (id && id == last && !x->captured))
+        return rc;
+    return x->cu->StreamWaitEvent(stream, x->last, *capturing ? CU_EVENT_WAIT_EXTERNAL : 0);
+}
+
+static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int lanes,
+                       const char **what)
+{
+    CUstream stream = call->stream;
+    void *params[] = {&x->args};
+    unsigned int shared = (unsigned int)x->args.nops * sizeof(pipc__op_t);
+    bool capturing;
+
+    *what = "cuStreamWaitEvent";
+    CUresult rc = chain(x, stream, &capturing);
+    if (rc)
+        return rc;
+    *what = "cuLaunchKernel";
+    rc = x->cu->LaunchKernel(x->kernel[call->dtype], (unsigned int)lanes, 1, 1, PIPC__LANE_THREADS,
+                             1, 1, shared, stream, params, NULL);
+    if (rc)
+        return rc;
+    x->launched = true;
+    *what = "cuEventRecord";
+    return x->cu->EventRecordWithFlags(x->last, stream,
+                                       capturing ? CU_EVENT_RECORD_EXTERNAL : 0);
+}
+
+static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err)
+{
+    pipc__cuda_exec_t *x = self(exec);
+    const char *what;
+    bool pushed;
+    pipc_status_t st = check_call(x, call, err);
+
+    if (!st && (x->broken.status || pipc__control_state(x->base.ctl, NULL)))
+        return poll_last(exec, err);
+    if (!st && call->count)
+        st = enter_or_fail(x, &pushed, err);
+    if (st || !call->count)
+        return st;
+    x->last_call = call->number;
+    CUresult rc = launch(x, call, set_args(x, call), &what);
+    if (rc)
+        st = latch_failure(x, rc, what, err);
+    leave(x, pushed);
+    return st;
+}
+
+/* --- end ------------------------------------------------------------------------------------- */
+
+static void disconnect(pipc__exec_t *exec)
+{
+    pipc__cuda_exec_t *x = self(exec);
+    bool pushed;
+
+    if (enter(x, &pushed))
+        return;
+    pipc__cuda_unmap_peers(x);
+    leave(x, pushed);
+}
+
+/* After a failure, or when the program has torn its context down already, the driver refuses these
+ * calls; what they would free is gone then, or goes with the process. */
+static void destroy(pipc__exec_t *exec)
+{
+    pipc__cuda_exec_t *x = exec ? self(exec) : NULL;
+    bool pushed;
+
+    if (x && x->cu && x->context && !enter(x, &pushed)) {
+        pipc__cuda_unmap_peers(x);
+        pipc__cuda_free(x);
+        pipc__cuda_unload_kernels(x);
+        if (x->last)
+            x->cu->EventDestroy(x->last);
+        if (x->stream)
+            x->cu->StreamDestroy(x->stream);
+        leave(x, pushed);
+    }
+    free(x);
+}
+
+const pipc__exec_ops_t pipc__exec_cuda = {
+    .name = "cuda",
+    .create = create,
+    .connect = connect_peers,
+    .prepare = prepare,
+    .run = run,
+    .poll = poll_last,
+    .drain = drain,
+    .disconnect = disconnect,
+    .destroy = destroy,
+};

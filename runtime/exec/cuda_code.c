@@ -1,0 +1,111 @@
+/* exec/cuda_code.c - kernels and programs on the device. See cuda_exec.h */
+#include <string.h>
+
+#include "runtime/exec/cuda_exec.h"
+
+/* The fat binary of kernels/allreduce.cu, made by kernels/local.mk. */
+extern const unsigned char pipc__allreduce_fatbin[];
+
+static const char *const kernels[PIPC_DTYPE_COUNT] = {
+    [PIPC_F32] = "pipc__allreduce_f32",
+    [PIPC_F16] = "pipc__allreduce_f16",
+    [PIPC_I32] = "pipc__allreduce_i32",
+};
+
+static pipc_status_t load_module(pipc__cuda_exec_t *x, pipc__error_t *err)
+{
+    CUresult rc = x->cu->ModuleLoadData(&x->module, pipc__allreduce_fatbin);
+    char name[64] = "?";
+    int major = 0, minor = 0;
+
+    if (rc == CUDA_SUCCESS)
+        return PIPC_OK;
+    x->cu->DeviceGetName(name, sizeof(name), x->device);
+    x->cu->DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, x->device);
+    x->cu->DeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, x->device);
+    pipc_status_t st = pipc__cuda_fail(
+        x->cu, rc, err, "kernels for %s (sm_%d%d); if this build holds none for it, configure with "
+        "CUDA_GENCODE, and if the driver is older than nvcc, update it: cuModuleLoadData", name,
+        major, minor);
+    if (rc == CUDA_ERROR_NO_BINARY_FOR_GPU || rc == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
+        st = PIPC_ERR_UNSUPPORTED;
+    if (err)
+        err->status = st;
+    return st;
+}
+
+/* Under lazy loading a function is loaded when it is first launched, which synchronises, perhaps
+ * with a kernel that waits for this very launch on a peer: never leave it to the first call. */
+static pipc_status_t force_load(pipc__cuda_exec_t *x, CUfunction f, pipc__error_t *err)
+{
+    int ignored;
+
+    if (x->cu->FuncLoad)
+        return PIPC__CUDA_TRY(x->cu, err, FuncLoad, f);
+    return PIPC__CUDA_TRY(x->cu, err, FuncGetAttribute, &ignored, CU_FUNC_ATTRIBUTE_NUM_REGS, f);
+}
+
+/* All lanes must be resident at once, since each waits for a lane of a peer that may be the last to
+ * start there. */
+static pipc_status_t check_resident(pipc__cuda_exec_t *x, CUfunction f, pipc__error_t *err)
+{
+    int each = 0, sms = 0;
+    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, OccupancyMaxActiveBlocks, &each, f,
+                                      PIPC__LANE_THREADS,
+                                      PIPC__PROGRAM_MAX * sizeof(pipc__op_t));
+
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, DeviceGetAttribute, &sms,
+                            CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, x->device);
+    if (!st && each * sms < x->most_lanes)
+        st = pipc__fail(err, PIPC_ERR_UNSUPPORTED, "%d blocks of %d threads do not fit on a GPU with "
+                        "%d multiprocessors at once", x->most_lanes, PIPC__LANE_THREADS, sms);
+    return st;
+}
+
+pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
+{
+    pipc_status_t st = load_module(x, err);
+
+    for (int t = 0; !st && t < PIPC_DTYPE_COUNT; t++) {
+        st = PIPC__CUDA_TRY(x->cu, err, ModuleGetFunction, &x->kernel[t], x->module, kernels[t]);
+        if (!st)
+            st = force_load(x, x->kernel[t], err);
+        if (!st)
+            st = check_resident(x, x->kernel[t], err);
+    }
+    return st;
+}
+
+void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x)
+{
+    for (int i = 0; i < x->nprograms; i++)
+        x->cu->MemFree(x->programs[i].ops);
+    x->nprograms = 0;
+    if (x->module)
+        x->cu->ModuleUnload(x->module);
+    x->module = NULL;
+}
+
+pipc_status_t pipc__cuda_load_program(pipc__cuda_exec_t *x, const pipc__plan_t *plan,
+                                      pipc__error_t *err)
+{
+    int nops = plan->nops[x->rank];
+    size_t bytes = (size_t)nops * sizeof(pipc__op_t);
+    CUdeviceptr ops = 0;
+
+    if (x->nprograms == PIPC__PROGRAMS_MAX || nops > PIPC__PROGRAM_MAX)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s: an executor takes %d plans of %d steps",
+                          plan->name, PIPC__PROGRAMS_MAX, PIPC__PROGRAM_MAX);
+    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, MemAlloc, &ops, bytes ? bytes : 4);
+    if (!st && bytes)
+        st = PIPC__CUDA_TRY(x->cu, err, MemcpyHtoDAsync, ops, plan->ops[x->rank], bytes, x->stream);
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, StreamSynchronize, x->stream);
+    if (st && ops)
+        x->cu->MemFree(ops);
+    if (st)
+        return st;
+    x->programs[x->nprograms++] = (pipc__cuda_program_t){plan, ops};
+    return PIPC_OK;
+}

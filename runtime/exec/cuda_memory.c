@@ -1,0 +1,213 @@
+/* exec/cuda_memory.c - staging on the GPU: the own, its handle, the peers'. See cuda_exec.h
+ *
+ * An IPC handle names a whole block of the driver's, 2 MiB or a multiple: what else lay in it, peers
+ * could write as well. So staging is whole blocks, and the lanes' state, which peers never touch, is
+ * allocated apart.
+ */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/exec/cuda_exec.h"
+
+#define BLOCK ((size_t)2 << 20)
+#define PAGE 4096
+#define VERSION 1
+
+/* What a rank tells its peers. */
+typedef struct handle {
+    uint32_t version;
+    int32_t most_lanes;  /* what this rank's GPU can give */
+    uint64_t offset;     /* of staging from the start of what the handle names */
+    uint64_t bytes;      /* of staging */
+    CUipcMemHandle ipc;
+    char bdf[16];
+} handle_t;
+
+_Static_assert(sizeof(handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
+
+/* --- own ------------------------------------------------------------------------------------- */
+
+static pipc_status_t alloc_zeroed(pipc__cuda_exec_t *x, CUdeviceptr *p, size_t bytes,
+                                  const char *what, pipc__error_t *err)
+{
+    CUresult rc = x->cu->MemAlloc(p, bytes);
+
+    if (rc)
+        return pipc__cuda_fail(x->cu, rc, err, "%s, %zu bytes on the GPU: cuMemAlloc", what, bytes);
+    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, MemsetD8Async, *p, 0, bytes, x->stream);
+    return st ? st : PIPC__CUDA_TRY(x->cu, err, StreamSynchronize, x->stream);
+}
+
+/* Let kernels read the abort word and write where they gave up. */
+static pipc_status_t reach_page(pipc__cuda_exec_t *x, pipc__error_t *err)
+{
+    pipc__page_t *page = pipc__control_page(x->base.ctl);
+    size_t bytes = (sizeof(*page) + PAGE - 1) / PAGE * PAGE;
+    CUdeviceptr there = 0;
+    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, MemHostRegister, page, bytes,
+                                      CU_MEMHOSTREGISTER_DEVICEMAP);
+
+    if (st)
+        return st;
+    x->registered = true;
+    st = PIPC__CUDA_TRY(x->cu, err, MemHostGetDevicePointer, &there, page, 0);
+    x->args.abort = (const uint64_t *)(there + offsetof(pipc__page_t, abort));
+    x->args.stalled_round = (uint64_t *)(there + offsetof(pipc__page_t, stalled_round));
+    x->args.stalled_step = (uint64_t *)(there + offsetof(pipc__page_t, stalled_step));
+    return st;
+}
+
+pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc__error_t *err)
+{
+    x->bytes = (staging_bytes + BLOCK - 1) / BLOCK * BLOCK;
+    if (!x->bytes)
+        x->bytes = BLOCK;
+    x->area_bytes = (x->bytes - PIPC__FLAGS_BYTES) / PIPC__BUFFERS / PIPC__SPLIT_BYTES *
+                    PIPC__SPLIT_BYTES;
+    pipc_status_t st = alloc_zeroed(x, &x->own, x->bytes, "staging", err);
+    if (!st)
+        st = alloc_zeroed(x, &x->state, sizeof(pipc__lane_state_t), "state", err);
+    if (!st)
+        st = reach_page(x, err);
+    x->args.area_bytes = x->area_bytes;
+    x->args.state = (pipc__lane_state_t *)x->state;
+    return st;
+}
+
+void pipc__cuda_free(pipc__cuda_exec_t *x)
+{
+    if (x->registered)
+        x->cu->MemHostUnregister(pipc__control_page(x->base.ctl));
+    if (x->state)
+        x->cu->MemFree(x->state);
+    if (x->own)
+        x->cu->MemFree(x->own);
+    x->registered = false;
+    x->state = x->own = 0;
+}
+
+/* --- handle and place ------------------------------------------------------------------------ */
+
+/* As lspci and sysfs write it: the driver writes capital letters. */
+static pipc_status_t find_bdf(const pipc__cuda_exec_t *x, char bdf[16], pipc__error_t *err)
+{
+    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, DeviceGetPCIBusId, bdf, 16, x->device);
+
+    for (char *p = bdf; !st && *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return st;
+}
+
+/* "GPU-8-4-4-4-12", as nvidia-smi -L. */
+static pipc_status_t find_uuid(const pipc__cuda_exec_t *x, char uuid[48], pipc__error_t *err)
+{
+    static const char hex[] = "0123456789abcdef";
+    CUuuid id;
+    char *p = uuid + 4;
+    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, DeviceGetUuid, &id, x->device);
+
+    if (st)
+        return st;
+    memcpy(uuid, "GPU-", 4);
+    for (int i = 0; i < 16; i++) {
+        unsigned char b = (unsigned char)id.bytes[i];
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            *p++ = '-';
+        *p++ = hex[b >> 4];
+        *p++ = hex[b & 15];
+    }
+    *p = '\0';
+    return PIPC_OK;
+}
+
+pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HANDLE_MAX],
+                                  pipc__exec_place_t *place, pipc__error_t *err)
+{
+    handle_t h = {.version = VERSION, .most_lanes = x->most_lanes, .bytes = x->bytes};
+    CUdeviceptr base = 0;
+    size_t whole;
+    pipc_status_t st = find_bdf(x, place->bdf, err);
+
+    if (!st)
+        st = find_uuid(x, place->uuid, err);
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, MemGetAddressRange, &base, &whole, x->own);
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, IpcGetMemHandle, &h.ipc, x->own);
+    h.offset = x->own - base;
+    memcpy(h.bdf, place->bdf, sizeof(h.bdf));
+    memset(handle, 0, PIPC__HANDLE_MAX);
+    memcpy(handle, &h, sizeof(h));
+    return st;
+}
+
+/* --- peers ----------------------------------------------------------------------------------- */
+
+/* What keeps this process from rank @r's GPU, as well as can be told; the remedy with it. */
+static const char *why_not(const pipc__cuda_exec_t *x, const handle_t *h)
+{
+    CUdevice peer;
+    int can = 0;
+
+    if (x->cu->DeviceGetByPCIBusId(&peer, h->bdf))
+        return "that GPU is hidden from this process; let every rank see all GPUs of the node "
+               "(--gpus-per-node instead of --gpus-per-task, no narrower CUDA_VISIBLE_DEVICES)";
+    if (peer != x->device && (x->cu->DeviceCanAccessPeer(&can, x->device, peer) || !can))
+        return "the driver allows no peer access between the two GPUs (ACS, IOMMU, board or MIG); "
+               "`nvidia-smi topo -p2p w` shows it";
+    return "are the two processes in different containers, PID namespaces or users?";
+}
+
+static pipc_status_t map_peer(pipc__cuda_exec_t *x, int r, const handle_t *h, pipc__error_t *err)
+{
+    char name[128];
+    CUresult rc;
+
+    pipc__control_name(x->base.ctl, r, name, sizeof(name));
+    if (h->version != VERSION || h->bytes != x->bytes)
+        return pipc__fail(err, PIPC_ERR_MISMATCH, "%s has staging of %llu bytes (version %u), this "
+                          "rank %zu (version %u): use the same options and the same pcie-ipc on "
+                          "every rank", name, (unsigned long long)h->bytes, h->version, x->bytes,
+                          VERSION);
+    rc = x->cu->IpcOpenMemHandle(&x->peer[r], h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    if (rc == CUDA_SUCCESS) {
+        x->args.staging[r] = (char *)(x->peer[r] + h->offset);
+        return PIPC_OK;
+    }
+    x->peer[r] = 0;
+    pipc__cuda_fail(x->cu, rc, err, "staging of %s on GPU %s can't be mapped: %s: "
+                    "cuIpcOpenMemHandle", name, h->bdf, why_not(x, h));
+    if (err)
+        err->status = PIPC_ERR_UNREACHABLE;
+    return PIPC_ERR_UNREACHABLE;
+}
+
+pipc_status_t pipc__cuda_map_peers(pipc__cuda_exec_t *x, const uint8_t (*handles)[PIPC__HANDLE_MAX],
+                                   pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+
+    for (int r = 0; !st && r < x->size; r++) {
+        handle_t h;
+        memcpy(&h, handles[r], sizeof(h));
+        h.bdf[sizeof(h.bdf) - 1] = '\0';
+        /* The least of all: every rank comes to the same number. */
+        if (h.most_lanes < x->most_lanes)
+            x->most_lanes = h.most_lanes;
+        if (r != x->rank)
+            st = map_peer(x, r, &h, err);
+    }
+    x->args.staging[x->rank] = (char *)x->own;
+    x->args.rank = x->rank;
+    return st;
+}
+
+void pipc__cuda_unmap_peers(pipc__cuda_exec_t *x)
+{
+    for (int r = 0; r < PIPC__RANKS_MAX; r++) {
+        if (x->peer[r])
+            x->cu->IpcCloseMemHandle(x->peer[r]);
+        x->peer[r] = 0;
+    }
+}
