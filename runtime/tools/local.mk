@@ -15,6 +15,7 @@ pcie_ipc_bench_SOURCES = \
 	runtime/tools/bench/options.c runtime/tools/bench/options.h \
 	runtime/tools/bench/peer.h \
 	runtime/tools/bench/peer_nccl.c
+pcie_ipc_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 pcie_ipc_bench_LDADD = libpipc-comm.la
 if HAVE_CUDA
 pcie_ipc_bench_SOURCES += runtime/tools/bench/device_cuda.c
