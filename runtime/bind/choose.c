@@ -150,7 +150,7 @@ static uint64_t cost_of(const choice_t *c, int k)
  * make t * (k - t) pairs that part at @p. Of equal costs the largest t wins: tree order. */
 static void merge(choice_t *p, choice_t *c, int want)
 {
-    uint64_t best[PIPC__BIND_MAX + 1];
+    uint64_t best[PIPC__BIND_MAX + 1] = {0};
     int most = p->size + c->size < want ? p->size + c->size : want;
 
     for (int k = 0; k <= most; k++) {

@@ -10,6 +10,7 @@ libpipc_core_la_SOURCES += \
 	runtime/topo/numa.c \
 	runtime/topo/pci.c \
 	runtime/topo/print.c \
+	runtime/topo/scan.c runtime/topo/scan.h \
 	runtime/topo/synthetic.c \
 	runtime/topo/sysfs.c \
 	runtime/topo/topo.c runtime/topo/topo.h

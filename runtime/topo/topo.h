@@ -33,7 +33,7 @@ typedef enum pipc__topo_kind {
     PIPC__TOPO_HOST_BRIDGE,
     PIPC__TOPO_BRIDGE, /* a root port, or a bridge that fans out to nothing we need */
     PIPC__TOPO_SWITCH, /* one upstream port with its downstream ports */
-    PIPC__TOPO_GPU,    /* display, 3D, co-processor or processing accelerator (PCI classes 03, 0b40, 1200) */
+    PIPC__TOPO_GPU,    /* display, co-processor, processing accelerator (PCI 03, 0b40, 1200) */
     PIPC__TOPO_NIC     /* network controller (PCI class 02). Each function is an object, as it has a
                           name of its own; the functions of one device are one place */
 } pipc__topo_kind_t;
@@ -44,22 +44,22 @@ typedef struct pipc__pci_addr {
 } pipc__pci_addr_t;
 
 typedef struct pipc__link {
-    int width, max_width;       /* lanes */
-    int speed_mts, max_speed_mts; /* mega-transfers a second and lane: 2500, 5000, 8000, 16000, ... */
+    int width, max_width;         /* lanes */
+    int speed_mts, max_speed_mts; /* mega-transfers a second and lane: 2500, 8000, 16000, ... */
 } pipc__link_t;
 
 typedef struct pipc__topo_obj {
     pipc__topo_kind_t kind;
-    int parent;                 /* index into topo->objs; PIPC__UNKNOWN for the machine */
+    int parent; /* index into topo->objs; PIPC__UNKNOWN for the machine */
     pipc__pci_addr_t addr;
-    char name[PIPC__NAME_MAX];  /* "0000:41:00.0", or the source's own name where it has no address */
+    char name[PIPC__NAME_MAX]; /* "0000:41:00.0", or the source's own name without an address */
     int vendor, device, class_code; /* class_code is 24 bits: base, sub, interface */
-    int numa;                   /* index into topo->numas, or PIPC__UNKNOWN */
-    pipc__link_t link;          /* the link above this object */
-    int minor;                  /* GPU: N of /dev/nvidiaN, or PIPC__UNKNOWN */
-    char uuid[PIPC__NAME_MAX];  /* GPU: "GPU-...", or "" */
-    char netdev[PIPC__NAME_MAX]; /* NIC: "mlx5_0" or "eth0", or "" */
-    bool rdma;                  /* NIC: InfiniBand, RoCE, Omni-Path or Slingshot, not plain Ethernet */
+    int numa;                       /* index into topo->numas, or PIPC__UNKNOWN */
+    pipc__link_t link;              /* the link above this object */
+    int minor;                      /* GPU: N of /dev/nvidiaN, or PIPC__UNKNOWN */
+    char uuid[PIPC__NAME_MAX];      /* GPU: "GPU-...", or "" */
+    char netdev[PIPC__NAME_MAX];    /* NIC: "mlx5_0" or "eth0", or "" */
+    bool rdma; /* NIC: InfiniBand, RoCE, Omni-Path or Slingshot, not plain Ethernet */
 } pipc__topo_obj_t;
 
 typedef struct pipc__topo_numa {
@@ -70,8 +70,8 @@ typedef struct pipc__topo_numa {
 } pipc__topo_numa_t;
 
 typedef struct pipc__topo {
-    pipc__topo_obj_t *objs; /* objs[0] is the machine. Preorder: an object is followed by all that is
-                               below it; siblings in order of (domain, bus, device, function) */
+    pipc__topo_obj_t *objs; /* objs[0] is the machine. Preorder: an object is followed by all that
+                               is below it; siblings in order of (domain, bus, device, function) */
     int nobjs;
     pipc__topo_numa_t *numas;
     int nnumas;
@@ -100,8 +100,8 @@ pipc_status_t pipc__topo_sysroot(pipc__topo_t **topo, const char *root, pipc__er
  * A top-level group is one NUMA node with a host bridge of its own; "sw" puts a switch under it.
  * Groups inside a group are switches. "2x[sw:4gpu+1nic]", "[sw:5gpu]+[sw:3gpu]",
  * "2x[2x[sw:2gpu]+1nic]", "[4gpu+16core]". 8 cores a NUMA node unless said; "0core" makes a node
- * that is memory only. NICs are RDMA devices. GPUs are numbered (minor) in order; addresses are invented but stable.
- * A wrong text is PIPC_ERR_INVALID, and @err names the place in it. */
+ * that is memory only. NICs are RDMA devices. GPUs are numbered (minor) in order; addresses are
+ * invented but stable. A wrong text is PIPC_ERR_INVALID, and @err names the place in it. */
 pipc_status_t pipc__topo_synthetic(pipc__topo_t **topo, const char *text, pipc__error_t *err);
 
 void pipc__topo_free(pipc__topo_t *topo); /* NULL is allowed; keeps errno */
@@ -136,7 +136,8 @@ int pipc__topo_list_below(const pipc__topo_t *topo, int top, pipc__topo_kind_t k
                           int cap);
 
 /* The NUMA node to place ranks on for @obj: its own, else its ancestors', skipping nodes that
- * are memory only (GPU memory and CXL memory are NUMA nodes too). Index into topo->numas or PIPC__UNKNOWN. */
+ * are memory only (GPU memory and CXL memory are NUMA nodes too). Index into topo->numas or
+ * PIPC__UNKNOWN. */
 int pipc__topo_numa_of(const pipc__topo_t *topo, int obj);
 
 /* Steps up from @a and @b to their lowest common ancestor, added; a host-bridge or machine

@@ -1,0 +1,53 @@
+/* topo/scan.h - the PCI devices below a root, and which is above which; sysfs.c makes a tree of
+ * them
+ */
+#ifndef PIPC_TOPO_SCAN_H
+#define PIPC_TOPO_SCAN_H
+
+#include "runtime/topo/device.h"
+#include "runtime/topo/topo.h"
+
+#define PIPC__SCAN_DEVICES "sys/bus/pci/devices"
+
+typedef enum pipc__part {
+    PIPC__PART_UNSEEN,
+    PIPC__PART_OTHER,
+    PIPC__PART_BRIDGE,
+    PIPC__PART_SWITCH,     /* an upstream port: the switch */
+    PIPC__PART_DOWNSTREAM, /* no object: what is below it is below the switch */
+    PIPC__PART_GPU,
+    PIPC__PART_NIC
+} pipc__part_t;
+
+typedef struct pipc__scan_device {
+    pipc__pci_addr_t addr, above; /* above.domain PIPC__UNKNOWN: none is known */
+    int parent;                   /* index, or PIPC__UNKNOWN: on a root bus */
+    int first, next;              /* children, siblings: indexes, ascending by address */
+    int depth;
+    int port, secondary;     /* of bridges: Express port type, bus below */
+    int places, last_device; /* devices, functions aside, on the bus below it */
+    pipc__part_t part;
+    bool listed; /* false: known as an ancestor only */
+    bool linked; /* its link could be read: @above is all there is to know */
+    bool virtual;
+    bool bridge_below, downstream_below;
+    bool keep; /* is, or leads to, a GPU or NIC */
+} pipc__scan_device_t;
+
+typedef struct pipc__scan {
+    const char *root;
+    pipc__scan_device_t *dev;
+    int n, cap;
+} pipc__scan_t;
+
+/* Fill @scan, zeroed but for its root, in order of address: who is above whom, and which part each
+ * device plays; bridges are all PIPC__PART_BRIDGE yet. No way up is longer than
+ * PIPC__TOPO_DEPTH_MAX - 4. The caller frees scan->dev, also on failure. PIPC_ERR_NOT_FOUND without
+ * sys/bus/pci/devices. */
+pipc_status_t pipc__scan(pipc__scan_t *scan, pipc__error_t *err);
+
+/* The name of a device, and its folder below the root. */
+void pipc__scan_locate(const pipc__scan_t *scan, const pipc__scan_device_t *d,
+                       char name[PIPC__NAME_MAX], char dir[PIPC__DEVICE_DIR_MAX]);
+
+#endif
