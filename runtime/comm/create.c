@@ -144,7 +144,7 @@ static void fill_record(build_t *b, pipc_status_t st, const pipc__error_t *err)
     pipc__record_fill(m, rank, b->group.job_size);
     m->status = (uint32_t)st;
     if (st)
-        snprintf(m->reason, sizeof(m->reason), "%s", err->text);
+        snprintf(m->reason, sizeof(m->reason), "%.*s", (int)sizeof(m->reason) - 1, err->text);
     m->backend = on_gpu(b) ? PIPC_BACKEND_CUDA : PIPC_BACKEND_CPU;
     m->staging_bytes = b->config.staging_bytes;
     m->digest = pipc__table_digest(&b->table);

@@ -23,7 +23,7 @@ typedef struct pipc__record {
     uint32_t version; /* PIPC__RECORD_VERSION */
     uint32_t status;  /* pipc_status_t of the local set-up */
     char package[16]; /* "0.1.0" */
-    char reason[160]; /* why status is not PIPC_OK */
+    char reason[240]; /* why status is not PIPC_OK */
     int32_t rank, size;
     int32_t pid;
     uint32_t uid;
