@@ -37,12 +37,13 @@ typedef struct pipc__view {
 } pipc__view_t;
 
 typedef struct pipc__place_in {
-    bool bind;             /* false: bind:none */
-    int rank, nranks;      /* of the tasks of this step on this node */
-    pipc__view_t step;     /* slurmstepd's, before any task exists */
-    pipc__view_t task;     /* this task's */
-    pipc__cpus_t cpus;     /* granted to this task */
-    bool cpus_shared;      /* ... and to all tasks of the node alike */
+    bool bind;         /* false: bind:none */
+    bool bus_order;    /* the task has CUDA_DEVICE_ORDER=PCI_BUS_ID already */
+    int rank, nranks;  /* of the tasks of this step on this node */
+    pipc__view_t step; /* slurmstepd's, before any task exists */
+    pipc__view_t task; /* this task's */
+    pipc__cpus_t cpus; /* granted to this task */
+    bool cpus_shared;  /* ... and to all tasks of the node alike */
 } pipc__place_in_t;
 
 typedef enum pipc__shown { /* as pipc__show_t, in the order of bind.h */

@@ -222,6 +222,19 @@ static void explain(const pipc__topo_t *topo, const pipc__place_in_t *in,
                  "devices are left as they are");
 }
 
+/* Does CUDA count as we do, without being told to? Its default is fastest first, which is bus order
+ * where all GPUs are of one model. */
+static bool counts_in_bus_order(const pipc__topo_t *topo, const pipc__place_in_t *in)
+{
+    int granted[PIPC__MINORS], n = pipc__gpulist_granted(topo, in->task.minors, granted);
+
+    for (int i = 1; i < n && !in->bus_order; i++)
+        if (topo->objs[granted[i]].vendor != topo->objs[granted[0]].vendor ||
+            topo->objs[granted[i]].device != topo->objs[granted[0]].device)
+            return false;
+    return true;
+}
+
 /* bind:none: the GPU is the one that the task's number picks from the list as it is, or the first
  * of its own. Only what is near it is looked up. */
 static pipc_status_t leave(const pipc__topo_t *topo, const pipc__place_in_t *in, const seen_t *s,
@@ -276,8 +289,10 @@ pipc_status_t pipc__place(const pipc__topo_t *topo, const pipc__place_in_t *in,
 
     out->ngpus = s.task.count;
     st = in->bind ? bind(topo, in, &s, &rank, out, err) : leave(topo, in, &s, &rank, out, err);
-    /* One task with several GPUs has no one GPU: its workers choose. */
-    if (!st && (out->shown != PIPC__SHOWN_ONE || s.task.count == 1))
+    /* One task with several GPUs has no one GPU: its workers choose. And a number that CUDA may
+     * count otherwise tells of none. */
+    if (!st && (out->shown != PIPC__SHOWN_ONE || s.task.count == 1) &&
+        (in->bind || counts_in_bus_order(topo, in)))
         put_facts(topo, &rank, out);
     return st;
 }

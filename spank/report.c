@@ -54,8 +54,10 @@ static void add_gpus(const pipc__place_out_t *out, char *buf)
         add(buf, "%s", out->step_ngpus ? "GPUs as Slurm gave them" : "no GPU");
     else if (out->shown == PIPC__SHOWN_ONE && out->ngpus > 1)
         add(buf, "%d GPUs in this order: %s", out->ngpus, out->gpus);
-    else
+    else if (*out->bdf)
         add(buf, "GPU %s (minor %s)", out->bdf, out->minor);
+    else
+        add(buf, "%d GPUs of several models, in CUDA's own order", out->ngpus);
     if (*out->sw)
         add(buf, ", switch %s", out->sw);
     if (*out->numa)

@@ -80,8 +80,8 @@ void pipc__step_begin(spank_t sp, int argc, char **argv)
         return;
     step.on = true;
     pipc__args_read(argc, argv, &step.args);
-    if (*step.args.complaint)
-        slurm_error("pcie-ipc: %s", step.args.complaint);
+    if (*step.args.complaint) /* the administrator's business: to the node's log, not to srun */
+        slurm_info("pcie-ipc: %s", step.args.complaint);
     step.ignored = pipc__flag_options(&step.options, &step.error) != PIPC_OK;
     if (step.ignored)
         return;
@@ -115,10 +115,19 @@ static bool get_ids(spank_t sp, task_t *t)
            spank_get_item(sp, S_TASK_GLOBAL_ID, &t->rank) == ESPANK_SUCCESS;
 }
 
+static bool has_bus_order(spank_t sp)
+{
+    char order[16] = "";
+
+    return spank_getenv(sp, "CUDA_DEVICE_ORDER", order, sizeof(order)) == ESPANK_SUCCESS &&
+           !strcmp(order, "PCI_BUS_ID");
+}
+
 static void gather(spank_t sp, task_t *t)
 {
     pipc__spank_options_write(&step.options, t->mode, sizeof(t->mode));
     t->in.bind = step.options.bind == PIPC__OPT_BIND_SWITCH;
+    t->in.bus_order = has_bus_order(sp);
     t->in.rank = t->local;
     t->in.nranks = (int)t->nlocal;
     t->in.step = step.view;

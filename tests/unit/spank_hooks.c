@@ -68,6 +68,15 @@ void slurm_error(const char *fmt, ...)
     va_end(ap);
 }
 
+void slurm_info(const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    log_line("log only: ", fmt, ap);
+    va_end(ap);
+}
+
 const char *spank_strerror(spank_err_t err)
 {
     return err == ESPANK_SUCCESS ? "Success" : "Error";
