@@ -97,25 +97,45 @@ static void sort_unique(pipc__scan_t *s)
     s->n = kept;
 }
 
-static pipc_status_t list_devices(pipc__scan_t *s, pipc__error_t *err)
+/* Append the devices that a folder names; PIPC_ERR_NOT_FOUND when it can't be read. */
+static pipc_status_t list_folder(pipc__scan_t *s, const char *folder, pipc__error_t *err)
 {
-    DIR *dir = pipc__dir_open(s->root, PIPC__SCAN_DEVICES);
+    DIR *dir = pipc__dir_open(s->root, "%s", folder);
     pipc_status_t st = PIPC_OK;
     pipc__pci_addr_t addr;
     const char *name;
 
     if (!dir && errno == ENOMEM)
-        return pipc__fail(err, PIPC_ERR_NOMEM, "%s/" PIPC__SCAN_DEVICES ": out of memory", s->root);
+        return pipc__fail(err, PIPC_ERR_NOMEM, "%s/%s: out of memory", s->root, folder);
     if (!dir)
         return pipc__fail(err, PIPC_ERR_NOT_FOUND,
-                          "%s/" PIPC__SCAN_DEVICES ": %s; the root is the folder that holds sys",
-                          s->root, strerror(errno));
+                          "%s/%s: %s; the root is the folder that holds sys", s->root, folder,
+                          strerror(errno));
     while (!st && (name = pipc__dir_next(dir)))
         if (full_address(name, &addr))
             st = append(s, make_device(addr, true), err);
     pipc__dir_close(dir);
-    sort_unique(s);
     return st;
+}
+
+/* What the bus lists, and GPUs that only their driver does: a container or a sandbox may show no
+ * sysfs, or an empty one, and still hand out GPUs. */
+static pipc_status_t list_devices(pipc__scan_t *s, pipc__error_t *err)
+{
+    pipc__error_t bus, driver; /* an absence alone is no error: keep it from @err */
+    pipc_status_t st = list_folder(s, PIPC__SCAN_DEVICES, &bus);
+    bool absent = st == PIPC_ERR_NOT_FOUND;
+
+    if (!st || absent)
+        st = list_folder(s, "proc/driver/nvidia/gpus", &driver);
+    else
+        driver = bus;
+    if (st && st != PIPC_ERR_NOT_FOUND)
+        return pipc__fail(err, st, "%s", driver.text);
+    if (absent && s->n == 0)
+        return pipc__fail(err, PIPC_ERR_NOT_FOUND, "%s", bus.text);
+    sort_unique(s);
+    return PIPC_OK;
 }
 
 /* The devices named in a link, root bus first; 0 when its last one is not @self or it is too long.

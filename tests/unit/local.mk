@@ -16,10 +16,12 @@ tests_unit_plan_LDADD = $(UNIT_LIBS)
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/exec_cpu tests/unit/exec_cpu_perturb
 endif
-tests_unit_exec_cpu_SOURCES = tests/unit/exec_cpu.c tests/unit/ranks.c tests/unit/ranks.h
+EXEC_CPU_TEST = tests/unit/exec_cpu.c tests/unit/exec_calls.c tests/unit/exec_calls.h \
+	tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_exec_cpu_SOURCES = $(EXEC_CPU_TEST)
 tests_unit_exec_cpu_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_exec_cpu_LDADD = libpipc-exec.la $(UNIT_LIBS)
-tests_unit_exec_cpu_perturb_SOURCES = tests/unit/exec_cpu.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_exec_cpu_perturb_SOURCES = $(EXEC_CPU_TEST)
 tests_unit_exec_cpu_perturb_CFLAGS = $(UNIT_CFLAGS) -DPIPC_PERTURB
 tests_unit_exec_cpu_perturb_LDADD = libpipc-exec-perturb.la $(UNIT_LIBS)
 
@@ -98,3 +100,10 @@ tests_unit_topo_nomem_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_nomem_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS) $(HWLOC_LIBS)
 tests_unit_topo_nomem_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
 	-Wl,--wrap=hwloc_bitmap_alloc,--wrap=hwloc_bitmap_dup,--wrap=hwloc_bitmap_copy
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/topo_tool
+endif
+tests_unit_topo_tool_SOURCES = tests/unit/topo_tool.c
+tests_unit_topo_tool_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_tool_LDADD = $(CMOCKA_LIBS) $(JANSSON_LIBS)

@@ -428,6 +428,19 @@ static void what_the_nvidia_driver_tells(void **state)
     pipc__topo_free(t);
 }
 
+/* A sandbox without sysfs that hands out GPUs all the same. */
+static void gpus_that_only_the_driver_lists(void **state)
+{
+    (void)state;
+    put("proc/driver/nvidia/gpus/0000:00:05.0/information", "Device Minor: \t 1\n");
+    put("proc/driver/nvidia/gpus/0000:00:06.0/information", "Device Minor: \t 0\n");
+    pipc__topo_t *t = read_root();
+    assert_int_equal(pipc__topo_list(t, PIPC__TOPO_GPU, NULL, 0), 2);
+    assert_string_equal(t->objs[pipc__topo_gpu_by_minor(t, 0)].name, "0000:00:06.0");
+    assert_string_equal(groups_text(t), "");
+    pipc__topo_free(t);
+}
+
 static void link_texts_of_all_kernels(void **state)
 {
     static const struct {
@@ -741,6 +754,7 @@ int main(void)
         TEST(two_functions_of_a_nic_are_one_place),
         TEST(virtual_functions_are_no_second_card),
         TEST(what_the_nvidia_driver_tells),
+        TEST(gpus_that_only_the_driver_lists),
         TEST(link_texts_of_all_kernels),
         TEST(which_numa_node),
         TEST(nodes_that_only_devices_know_of),
