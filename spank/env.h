@@ -3,10 +3,10 @@
 #define PIPC_SPANK_ENV_H
 
 typedef enum pipc__env {
-    PIPC__ENV_VERSION,    /* PCIE_IPC: the plugin's version */
-    PIPC__ENV_TASK,       /* JOB.STEP:VERSION; tells an inherited environment from this step's own */
-    PIPC__ENV_MODE,       /* the option with all defaults written out: "bind:switch,ipc:auto" */
-    PIPC__ENV_VERBOSE,    /* "1" with verbose */
+    PIPC__ENV_VERSION, /* PCIE_IPC: the plugin's version */
+    PIPC__ENV_TASK,    /* JOB.STEP:VERSION; tells an inherited environment from this step's own */
+    PIPC__ENV_MODE,    /* the option with all defaults written out: "bind:switch,ipc:auto" */
+    PIPC__ENV_VERBOSE, /* "1" with verbose */
     PIPC__ENV_LOCAL_RANK, /* of this task on its node */
     PIPC__ENV_LOCAL_SIZE, /* tasks of this step on this node */
     PIPC__ENV_BDF,        /* of the task's GPU: PCI address ... */

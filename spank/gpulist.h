@@ -23,8 +23,8 @@ typedef enum pipc__gpulist_kind {
 
 typedef struct pipc__gpulist {
     pipc__gpulist_kind_t kind;
-    int count; /* entries of the text, also of an opaque one; 0 when absent */
-    int gpu[PIPC__BIND_MAX];          /* KNOWN: object index of each entry */
+    int count;               /* entries of the text, also of an opaque one; 0 when absent */
+    int gpu[PIPC__BIND_MAX]; /* KNOWN: object index of each entry */
     const char *text[PIPC__BIND_MAX]; /* KNOWN: its text, inside the view's; len bytes */
     int len[PIPC__BIND_MAX];
 } pipc__gpulist_t;

@@ -12,8 +12,7 @@ static bool fits(const pipc__spank_ops_t *ops)
            ops->out_size == sizeof(pipc__place_out_t);
 }
 
-pipc_status_t pipc__object_open(const char *path, const pipc__spank_ops_t **ops,
-                                pipc__error_t *err)
+pipc_status_t pipc__object_open(const char *path, const pipc__spank_ops_t **ops, pipc__error_t *err)
 {
     /* NOW: a missing symbol must show here, not in the middle of a task. LOCAL: neither Slurm nor
      * other plugins shall find our libraries' symbols. */

@@ -47,9 +47,9 @@ typedef struct pipc__place_in {
 } pipc__place_in_t;
 
 typedef enum pipc__shown { /* as pipc__show_t, in the order of bind.h */
-    PIPC__SHOWN_SAME,
-    PIPC__SHOWN_OWN,
-    PIPC__SHOWN_ONE
+                           PIPC__SHOWN_SAME,
+                           PIPC__SHOWN_OWN,
+                           PIPC__SHOWN_ONE
 } pipc__shown_t;
 
 /* Texts are "" where nothing is known. */
@@ -62,7 +62,7 @@ typedef struct pipc__place_out {
     bool narrowed, near;       /* cpus is less than granted; cpus is near the GPU */
     pipc__cpus_t cpus;
     char bdf[PIPC__FACT_MAX], uuid[PIPC__FACT_MAX], minor[PIPC__FACT_MAX]; /* the task's GPU ... */
-    char numa[PIPC__FACT_MAX], sw[PIPC__FACT_MAX], nic[PIPC__FACT_MAX];    /* ... and what is near */
+    char numa[PIPC__FACT_MAX], sw[PIPC__FACT_MAX], nic[PIPC__FACT_MAX]; /* ... and what is near */
     char gpus[PIPC__LIST_MAX]; /* all it sees, by address, in the order it sees them */
     char source[64];           /* of the topology */
     char note[256];            /* why something was left alone */

@@ -8,8 +8,8 @@ static const char *const bind_values[] = {"switch", "none", NULL};
 static const char *const ipc_values[] = {"auto", "require", "off", NULL};
 
 const pipc__option_t pipc__spank_table[] = {
-    {"bind", PIPC__OPTION_ENUM, PIPC__OPT_BIND_SWITCH, bind_values, offsetof(pipc__spank_options_t, bind),
-     "GPU, cores and NIC of one PCIe switch for each task"},
+    {"bind", PIPC__OPTION_ENUM, PIPC__OPT_BIND_SWITCH, bind_values,
+     offsetof(pipc__spank_options_t, bind), "GPU, cores and NIC of one PCIe switch for each task"},
     {"ipc", PIPC__OPTION_ENUM, PIPC__OPT_IPC_AUTO, ipc_values, offsetof(pipc__spank_options_t, ipc),
      "say if peers' GPU memory can't be reached; require fails the step then"},
     {"verbose", PIPC__OPTION_FLAG, 0, NULL, offsetof(pipc__spank_options_t, verbose),

@@ -6,11 +6,11 @@
 /* Where in the step's GPUs those of @rank begin, as Slurm hands them out: a block for each task
  * (--gpus-per-task), or each GPU to a block of tasks (--ntasks-per-gpu). PIPC__UNKNOWN: neither
  * (--gpu-bind=map_gpu and the like). */
-static int first_of(int rank, int nranks, int nown, int nstep)
+static int first_of(int rank, int nranks, int ngpus, int nstep)
 {
-    if (nranks * nown == nstep)
-        return rank * nown;
-    if (nown == 1 && nranks > nstep && nstep > 0 && nranks % nstep == 0)
+    if (nranks * ngpus == nstep)
+        return rank * ngpus;
+    if (ngpus == 1 && nranks > nstep && nstep > 0 && nranks % nstep == 0)
         return rank / (nranks / nstep);
     return PIPC__UNKNOWN;
 }
@@ -46,11 +46,11 @@ static void mark_shared(pipc__binding_t *b)
 }
 
 pipc_status_t pipc__own_bind(const pipc__topo_t *topo, int rank, int nranks, const int *own,
-                             int nown, const int *step, int nstep, pipc__binding_t *out,
+                             int ngpus, const int *step, int nstep, pipc__binding_t *out,
                              pipc__error_t *err)
 {
-    int first = first_of(rank, nranks, nown, nstep);
-    bool peers = first >= 0 && same_gpus(own, step + first, nown);
+    int first = first_of(rank, nranks, ngpus, nstep);
+    bool peers = first >= 0 && same_gpus(own, step + first, ngpus);
     pipc__binding_t one;
     /* The request of bind:none: every rank unknown, the order as it is. */
     pipc__bind_request_t req = {.mode = PIPC__BIND_NONE, .nranks = nranks};
@@ -59,7 +59,7 @@ pipc_status_t pipc__own_bind(const pipc__topo_t *topo, int rank, int nranks, con
     for (int r = 0; !st && r < nranks; r++) {
         if (r != rank && !peers)
             continue;
-        st = bind_one(topo, r == rank ? own : step + first_of(r, nranks, nown, nstep), nown, &one,
+        st = bind_one(topo, r == rank ? own : step + first_of(r, nranks, ngpus, nstep), ngpus, &one,
                       err);
         if (st)
             return st;

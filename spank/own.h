@@ -4,12 +4,12 @@
 
 #include "runtime/bind/bind.h"
 
-/* Slurm's choice stands; only what is near each GPU is looked up. own[nown] are the GPUs of @rank.
+/* Slurm's choice stands; only what is near each GPU is looked up. own[ngpus] are the GPUs of @rank.
  * step[nstep] are all of the step here (nstep 0: not known). Peers' GPUs are worked out from them
  * where Slurm's rule for handing them out explains @rank's own; else only rank[@rank] is filled in,
  * which costs nothing but the sharing out of cores. */
 pipc_status_t pipc__own_bind(const pipc__topo_t *topo, int rank, int nranks, const int *own,
-                             int nown, const int *step, int nstep, pipc__binding_t *out,
+                             int ngpus, const int *step, int nstep, pipc__binding_t *out,
                              pipc__error_t *err);
 
 #endif

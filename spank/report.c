@@ -119,8 +119,9 @@ void pipc__report_hidden(const pipc__place_out_t *out, const char *version,
                          char buf[PIPC__REPORT_MAX])
 {
     buf[0] = '\0';
-    add(buf, "the device cgroup hides %d of the step's %d GPUs on this node from each task, so CUDA "
-             "IPC can't reach %s; ",
+    add(buf,
+        "the device cgroup hides %d of the step's %d GPUs on this node from each task, so CUDA "
+        "IPC can't reach %s; ",
         out->hidden, out->step_ngpus, out->hidden == 1 ? "that peer" : "those peers");
     if (pipc__has_task_sharing(version))
         add(buf, "add --gres-flags=allow-task-sharing");

@@ -30,8 +30,8 @@ static struct {
     bool ignored; /* the option's text was not understood: as if it had not been given */
     pipc__args_t args;
     pipc__spank_options_t options;
-    pipc__view_t view;  /* what slurmstepd may open and was told */
-    pipc__cpus_t cpus;  /* what it may run on */
+    pipc__view_t view; /* what slurmstepd may open and was told */
+    pipc__cpus_t cpus; /* what it may run on */
     const pipc__spank_ops_t *ops;
     void *topology;
     pipc__error_t error; /* why there is no binding */
@@ -161,12 +161,18 @@ static void export(spank_t sp, const task_t *t)
     char marker[64], local[16], size[16];
     const pipc__place_out_t *o = &t->out;
     const char *values[PIPC__ENV_COUNT] = {
-        [PIPC__ENV_VERSION] = PACKAGE_VERSION, [PIPC__ENV_TASK] = marker,
-        [PIPC__ENV_MODE] = t->mode,            [PIPC__ENV_VERBOSE] = step.options.verbose ? "1" : "",
-        [PIPC__ENV_LOCAL_RANK] = local,        [PIPC__ENV_LOCAL_SIZE] = size,
-        [PIPC__ENV_BDF] = o->bdf,              [PIPC__ENV_UUID] = o->uuid,
-        [PIPC__ENV_MINOR] = o->minor,          [PIPC__ENV_NUMA] = o->numa,
-        [PIPC__ENV_SWITCH] = o->sw,            [PIPC__ENV_NIC] = o->nic,
+        [PIPC__ENV_VERSION] = PACKAGE_VERSION,
+        [PIPC__ENV_TASK] = marker,
+        [PIPC__ENV_MODE] = t->mode,
+        [PIPC__ENV_VERBOSE] = step.options.verbose ? "1" : "",
+        [PIPC__ENV_LOCAL_RANK] = local,
+        [PIPC__ENV_LOCAL_SIZE] = size,
+        [PIPC__ENV_BDF] = o->bdf,
+        [PIPC__ENV_UUID] = o->uuid,
+        [PIPC__ENV_MINOR] = o->minor,
+        [PIPC__ENV_NUMA] = o->numa,
+        [PIPC__ENV_SWITCH] = o->sw,
+        [PIPC__ENV_NIC] = o->nic,
     };
 
     snprintf(marker, sizeof(marker), "%u.%u:%s", t->job, t->step, PACKAGE_VERSION);
@@ -193,8 +199,6 @@ static void narrow(task_t *t)
 /* Facts that are the same for all tasks of a node are told by its first. */
 static void tell_node(const task_t *t)
 {
-    char text[PIPC__REPORT_MAX];
-
     if (t->local != 0)
         return;
     if (t->error.status)
@@ -202,6 +206,7 @@ static void tell_node(const task_t *t)
     else if (*t->out.note)
         pipc__say(t->node, "%s", t->out.note);
     if (step.options.verbose && !t->error.status) {
+        char text[PIPC__REPORT_MAX];
         pipc__report_node(&t->in, &t->out, t->mode, text);
         pipc__say(t->node, "%s", text);
     }
@@ -220,11 +225,10 @@ static void tell_task(const task_t *t)
 /* Peers' GPU memory is out of reach: the cgroup. */
 static bool peers_can_be_opened(spank_t sp, const task_t *t)
 {
-    char text[PIPC__REPORT_MAX], *version = NULL;
-
     if (t->out.hidden == 0)
         return true;
     if (t->local == 0) {
+        char text[PIPC__REPORT_MAX], *version = NULL;
         spank_get_item(sp, S_SLURM_VERSION, &version);
         pipc__report_hidden(&t->out, version, text);
         pipc__say(t->node, "%s", text);
@@ -237,8 +241,8 @@ static bool handles_can_be_exchanged(spank_t sp, const task_t *t)
 {
     char nspace[256] = "";
 
-    if (t->ntasks <= t->nnodes || spank_getenv(sp, "PMIX_NAMESPACE", nspace, sizeof(nspace)) ==
-                                      ESPANK_NOSPACE ||
+    if (t->ntasks <= t->nnodes ||
+        spank_getenv(sp, "PMIX_NAMESPACE", nspace, sizeof(nspace)) == ESPANK_NOSPACE ||
         pipc__pmix_is_ours(nspace, t->step))
         return true;
     if (t->rank == 0)

@@ -106,10 +106,14 @@ spank_err_t spank_get_item(spank_t sp, spank_item_t item, ...)
         spank_item_t item;
         uint32_t value;
     } numbers[] = {
-        {S_JOB_ID, slurm->job},           {S_JOB_STEPID, slurm->step},
-        {S_JOB_NNODES, slurm->nnodes},    {S_JOB_NODEID, slurm->nodeid},
-        {S_TASK_GLOBAL_ID, slurm->rank},  {S_JOB_LOCAL_TASK_COUNT, slurm->nlocal},
-        {S_TASK_ID, (uint32_t)slurm->local}, {S_JOB_TOTAL_TASK_COUNT, slurm->ntasks},
+        {S_JOB_ID, slurm->job},
+        {S_JOB_STEPID, slurm->step},
+        {S_JOB_NNODES, slurm->nnodes},
+        {S_JOB_NODEID, slurm->nodeid},
+        {S_TASK_GLOBAL_ID, slurm->rank},
+        {S_JOB_LOCAL_TASK_COUNT, slurm->nlocal},
+        {S_TASK_ID, (uint32_t)slurm->local},
+        {S_JOB_TOTAL_TASK_COUNT, slurm->ntasks},
     };
     spank_err_t rc = ESPANK_BAD_ARG;
     va_list ap;
@@ -233,22 +237,14 @@ static int set_up(void **state)
     return 0;
 }
 
+/* The plugin's line in plugstack.conf; as Slurm's, it lives as long as the process. */
+static char line[2][96], *words[] = {line[0], line[1]};
+
 static void init(const char *arg)
 {
-    char a[96], b[96], *argv[] = {a, b};
-
-    snprintf(a, sizeof(a), "devdir=%s", devdir);
-    snprintf(b, sizeof(b), "%s", arg ? arg : "synthetic=2x[sw:4gpu+1nic]");
-    slurm->init = slurm_spank_init(NULL, 2, argv);
-}
-
-static void user_init(const char *arg)
-{
-    char a[96], b[96], *argv[] = {a, b};
-
-    snprintf(a, sizeof(a), "devdir=%s", devdir);
-    snprintf(b, sizeof(b), "%s", arg ? arg : "synthetic=2x[sw:4gpu+1nic]");
-    slurm->user_init = slurm_spank_user_init(NULL, 2, argv);
+    snprintf(line[0], sizeof(line[0]), "devdir=%s", devdir);
+    snprintf(line[1], sizeof(line[1]), "%s", arg ? arg : "synthetic=2x[sw:4gpu+1nic]");
+    slurm->init = slurm_spank_init(NULL, 2, words);
 }
 
 /* What a case changes between the hooks, as slurmstepd and the cgroup do. */
@@ -266,10 +262,10 @@ static void run(const char *const *texts, const char *arg, change_t change)
         init(arg);
         for (; texts && *texts; texts++)
             slurm->option->cb(slurm->option->val, *texts, 1);
-        user_init(arg);
+        slurm->user_init = slurm_spank_user_init(NULL, 2, words);
         if (change)
             change();
-        slurm->task_init = slurm_spank_task_init(NULL, 0, NULL);
+        slurm->task_init = slurm_spank_task_init(NULL, 2, words);
         slurm->opened = true;
         _exit(0);
     }
@@ -314,8 +310,7 @@ static void wrong_values_are_refused_before_an_allocation(void **state)
     (void)state;
     assert_true(local_call(S_CTX_LOCAL, "bind:moon") < 0);
     assert_string_equal(
-        slurm->log,
-        "error: pcie-ipc: bind: unknown value \"moon\"; use one of: switch, none\n");
+        slurm->log, "error: pcie-ipc: bind: unknown value \"moon\"; use one of: switch, none\n");
     assert_true(local_call(S_CTX_ALLOCATOR, "color:red") < 0);
     assert_non_null(strstr(slurm->log, "the keys are: bind, ipc, verbose, help"));
     assert_true(local_call(S_CTX_LOCAL, "bind:\x1b[2Jx\n") < 0);
@@ -562,9 +557,9 @@ static void without_pmix_one_line_or_an_end(void **state)
         int rc, lines;
     } cases[] = {
         {"", NULL, 0, 4, 0, 1},
-        {"", NULL, 1, 4, 0, 0}, /* once a step */
+        {"", NULL, 1, 4, 0, 0},              /* once a step */
         {"", "slurm.pmix.17.1", 0, 4, 0, 1}, /* inherited from another step */
-        {"", NULL, 0, 1, 0, 0}, /* nobody to talk to */
+        {"", NULL, 0, 1, 0, 0},              /* nobody to talk to */
         {"ipc:require", NULL, 0, 4, -1, 1},
         {"ipc:require", NULL, 1, 4, -1, 0},
         {"ipc:require", "slurm.pmix.17.2", 0, 4, 0, 0},

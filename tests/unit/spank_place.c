@@ -196,8 +196,8 @@ static const struct place_case {
      PIPC__SHOWN_SAME, 8, 0, "", "5"},
     {"a pair under one switch first", EIGHT, 0, 2, ALL8, "3,4,5", ALL8, "3,4,5", false,
      PIPC__SHOWN_SAME, 3, 0, "4,5,3", "4"},
-    {"... for every rank alike", EIGHT, 1, 2, ALL8, "3,4,5", ALL8, "3,4,5", false,
-     PIPC__SHOWN_SAME, 3, 0, "4,5,3", "5"},
+    {"... for every rank alike", EIGHT, 1, 2, ALL8, "3,4,5", ALL8, "3,4,5", false, PIPC__SHOWN_SAME,
+     3, 0, "4,5,3", "5"},
     {"the same, constrained: numbers stay relative", EIGHT, 0, 2, 0x38, "0,1,2", 0x38, "0,1,2",
      false, PIPC__SHOWN_SAME, 3, 0, "1,2,0", "4"},
     {"the same, constrained, cgroup v2: slurmstepd opens all", EIGHT, 0, 2, ALL8, "0,1,2", 0x38,
@@ -248,8 +248,8 @@ static const struct place_case {
     {"MIG", EIGHT, 0, 2, 0x1, "MIG-1,MIG-2", 0x1, "MIG-1", false, PIPC__SHOWN_OWN, 0, 0, "", ""},
     {"GPUs that the tree does not hold", "[sw:2gpu]", 0, 2, 0xf, "0,1,2,3", 0xf, "0,1,2,3", false,
      PIPC__SHOWN_SAME, 0, 0, "", ""},
-    {"a list of another job's GPUs", EIGHT, 0, 2, 0x3, "0,1", 0x3, "4,5", false, PIPC__SHOWN_SAME, 0,
-     0, "", ""},
+    {"a list of another job's GPUs", EIGHT, 0, 2, 0x3, "0,1", 0x3, "4,5", false, PIPC__SHOWN_SAME,
+     0, 0, "", ""},
     /* bind:none: facts only */
     {"none, same list", EIGHT, 1, 2, ALL8, "3,4,5", ALL8, "3,4,5", true, PIPC__SHOWN_SAME, 3, 0, "",
      "4"},
@@ -308,8 +308,12 @@ static void entry_r_is_rank_rs_gpu(void **state)
 
     (void)state;
     for (int r = 0; r < 5; r++) {
-        struct place_case c = {.rank = r, .nranks = 5, .step_minors = ALL8, .task_minors = ALL8,
-                               .step_list = "0,1,2,3,4,5,6,7", .task_list = "0,1,2,3,4,5,6,7"};
+        struct place_case c = {.rank = r,
+                               .nranks = 5,
+                               .step_minors = ALL8,
+                               .task_minors = ALL8,
+                               .step_list = "0,1,2,3,4,5,6,7",
+                               .task_list = "0,1,2,3,4,5,6,7"};
         pipc__place_in_t in;
         pipc__place_out_t out;
         pipc__view_t again;
@@ -326,8 +330,12 @@ static void entry_r_is_rank_rs_gpu(void **state)
 
 static void facts_of_a_bound_task(void **state)
 {
-    struct place_case c = {.rank = 5, .nranks = 8, .step_minors = ALL8, .task_minors = ALL8,
-                           .step_list = "0,1,2,3,4,5,6,7", .task_list = "0,1,2,3,4,5,6,7"};
+    struct place_case c = {.rank = 5,
+                           .nranks = 8,
+                           .step_minors = ALL8,
+                           .task_minors = ALL8,
+                           .step_list = "0,1,2,3,4,5,6,7",
+                           .task_list = "0,1,2,3,4,5,6,7"};
     pipc__topo_t *topo = tree(EIGHT);
     pipc__place_in_t in;
     pipc__place_out_t out;
@@ -378,9 +386,12 @@ static void cores_only_ever_get_fewer(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct place_case c = {.rank = cases[i].rank, .nranks = cases[i].nranks,
-                               .step_minors = ALL8, .task_minors = ALL8,
-                               .step_list = cases[i].step_list, .task_list = cases[i].task_list};
+        struct place_case c = {.rank = cases[i].rank,
+                               .nranks = cases[i].nranks,
+                               .step_minors = ALL8,
+                               .task_minors = ALL8,
+                               .step_list = cases[i].step_list,
+                               .task_list = cases[i].task_list};
         pipc__place_in_t in;
         pipc__place_out_t out;
         fill(&c, &in);
@@ -397,8 +408,13 @@ static void cores_only_ever_get_fewer(void **state)
 /* CUDA's default order puts the faster model first; without binding nobody tells it otherwise. */
 static void mixed_models_have_no_facts_unbound(void **state)
 {
-    struct place_case c = {.rank = 1, .nranks = 2, .step_minors = 0xf, .task_minors = 0xf,
-                           .step_list = "0,1", .task_list = "0,1", .none = true};
+    struct place_case c = {.rank = 1,
+                           .nranks = 2,
+                           .step_minors = 0xf,
+                           .task_minors = 0xf,
+                           .step_list = "0,1",
+                           .task_list = "0,1",
+                           .none = true};
     pipc__topo_t *topo = tree("[sw:4gpu]");
     pipc__place_in_t in;
     pipc__place_out_t out;
@@ -419,8 +435,12 @@ static void mixed_models_have_no_facts_unbound(void **state)
 
 static void what_cannot_be_bound_is_left_alone(void **state)
 {
-    struct place_case c = {.rank = 1, .nranks = 65, .step_minors = ALL8, .task_minors = ALL8,
-                           .step_list = "3,4,5", .task_list = "3,4,5"};
+    struct place_case c = {.rank = 1,
+                           .nranks = 65,
+                           .step_minors = ALL8,
+                           .task_minors = ALL8,
+                           .step_list = "3,4,5",
+                           .task_list = "3,4,5"};
     pipc__topo_t *topo = tree(EIGHT);
     pipc__error_t err = {PIPC_OK, ""};
     pipc__place_in_t in;
@@ -439,10 +459,16 @@ static void what_cannot_be_bound_is_left_alone(void **state)
 
 static void notes_say_why_devices_were_left(void **state)
 {
-    struct place_case mig = {.nranks = 2, .step_minors = 1, .task_minors = 1, .step_list = "MIG-1",
+    struct place_case mig = {.nranks = 2,
+                             .step_minors = 1,
+                             .task_minors = 1,
+                             .step_list = "MIG-1",
                              .task_list = "MIG-1"};
-    struct place_case small = {.nranks = 2, .step_minors = ALL8, .task_minors = ALL8,
-                               .step_list = "0,1", .task_list = "0,1"};
+    struct place_case small = {.nranks = 2,
+                               .step_minors = ALL8,
+                               .task_minors = ALL8,
+                               .step_list = "0,1",
+                               .task_list = "0,1"};
     pipc__topo_t *topo = tree("[sw:2gpu]");
     pipc__place_in_t in;
     pipc__place_out_t out;

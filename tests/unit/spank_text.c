@@ -128,9 +128,9 @@ static void the_remedy_is_one_that_this_slurm_has(void **state)
         const char *version;
         bool sharing;
     } cases[] = {
-        {"22.05.8", false}, {"23.02.7", false}, {"23.11.0", true}, {"24.05.1-2", true},
-        {"25.05.0", true},  {"9.11", false},    {"", false},       {NULL, false},
-        {"rubbish", false},
+        {"22.05.8", false},  {"23.02.7", false}, {"23.11.0", true},
+        {"24.05.1-2", true}, {"25.05.0", true},  {"9.11", false},
+        {"", false},         {NULL, false},      {"rubbish", false},
     };
     pipc__place_out_t out = {.hidden = 3, .step_ngpus = 4};
     char text[PIPC__REPORT_MAX];
@@ -151,8 +151,12 @@ static void pmix_of_this_step(void **state)
         const char *nspace;
         bool ours;
     } cases[] = {
-        {"slurm.pmix.123.4", true}, {"slurm.pmix.123.5", false}, {"slurm.pmix.123.44", false},
-        {"slurm.pmix.", false},     {"prte-node-77@1", true},    {"", false},
+        {"slurm.pmix.123.4", true},
+        {"slurm.pmix.123.5", false},
+        {"slurm.pmix.123.44", false},
+        {"slurm.pmix.", false},
+        {"prte-node-77@1", true},
+        {"", false},
         {NULL, false},
     };
 
@@ -164,9 +168,16 @@ static void pmix_of_this_step(void **state)
 static void lines_of_a_task(void **state)
 {
     pipc__place_in_t in = {.bind = true, .rank = 3, .nranks = 4};
-    pipc__place_out_t out = {.shown = PIPC__SHOWN_SAME, .ngpus = 4, .step_ngpus = 4, .near = true,
-                             .bdf = "0000:06:00.0", .minor = "3", .numa = "0",
-                             .sw = "0000:01:00.0", .nic = "mlx5_0", .source = "live"};
+    pipc__place_out_t out = {.shown = PIPC__SHOWN_SAME,
+                             .ngpus = 4,
+                             .step_ngpus = 4,
+                             .near = true,
+                             .bdf = "0000:06:00.0",
+                             .minor = "3",
+                             .numa = "0",
+                             .sw = "0000:01:00.0",
+                             .nic = "mlx5_0",
+                             .source = "live"};
     char text[PIPC__REPORT_MAX];
 
     (void)state;
@@ -185,8 +196,8 @@ static void lines_of_a_task(void **state)
     assert_string_equal(text, "bind:none,ipc:auto: 4 tasks, 4 GPUs, all tasks see the same list; "
                               "topology: live");
 
-    out = (pipc__place_out_t){.shown = PIPC__SHOWN_ONE, .ngpus = 2, .step_ngpus = 2,
-                              .gpus = "0000:03:00.0 0000:04:00.0"};
+    out = (pipc__place_out_t){
+        .shown = PIPC__SHOWN_ONE, .ngpus = 2, .step_ngpus = 2, .gpus = "0000:03:00.0 0000:04:00.0"};
     in = (pipc__place_in_t){.bind = true, .nranks = 1};
     out.cpus.word[0] = 1;
     pipc__report_task(&in, &out, 0, text);
