@@ -61,20 +61,34 @@ static bool read_set(const char *root, const char *folder, const char *list, con
     return false;
 }
 
+/* The CPUs of a node that are online, which is all that kernels list; a reduced capture may list
+ * more. False without memory. */
+static bool fill_node(pipc__topo_numa_t *node, const char *root, hwloc_const_bitmap_t online)
+{
+    char folder[64];
+
+    snprintf(folder, sizeof(folder), NODES "/node%d", node->os_index);
+    if (!read_set(root, folder, "cpulist", "cpumap", node->cpus))
+        return true;
+    if (!hwloc_bitmap_iszero(online) && hwloc_bitmap_and(node->cpus, node->cpus, online))
+        return false;
+    node->memory_only = hwloc_bitmap_iszero(node->cpus);
+    return true;
+}
+
 static pipc_status_t add_nodes(pipc__topo_t *topo, const char *root, pipc__error_t *err)
 {
     int nodes[NODES_MAX], n = list_numbers(root, NODES, "node", nodes, NODES_MAX);
+    hwloc_bitmap_t online = hwloc_bitmap_alloc();
+    bool ok = online != NULL;
 
-    for (int i = 0; i < n; i++) {
-        char folder[64];
-        hwloc_bitmap_t cpus = pipc__topo_add_numa(topo, nodes[i]);
-        if (!cpus)
-            return no_memory(root, err);
-        snprintf(folder, sizeof(folder), NODES "/node%d", nodes[i]);
-        if (read_set(root, folder, "cpulist", "cpumap", cpus))
-            topo->numas[topo->nnumas - 1].memory_only = hwloc_bitmap_iszero(cpus);
-    }
-    return PIPC_OK;
+    if (ok)
+        read_set(root, CPUS, "online", "online", online);
+    for (int i = 0; i < n && ok; i++)
+        ok = pipc__topo_add_numa(topo, nodes[i]) &&
+             fill_node(&topo->numas[topo->nnumas - 1], root, online);
+    hwloc_bitmap_free(online);
+    return ok ? PIPC_OK : no_memory(root, err);
 }
 
 /* A kernel without NUMA has no nodes: the machine is one. */

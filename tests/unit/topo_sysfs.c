@@ -544,6 +544,20 @@ static void cores_and_their_siblings(void **state)
     pipc__topo_free(t);
 }
 
+static void cpus_that_are_offline_do_not_count(void **state)
+{
+    (void)state;
+    put("sys/devices/system/cpu/online", "0-3,8\n");
+    numa_node(0, "0-7\n");
+    numa_node(1, "8-15\n");
+    add("pci0000:00/0000:00:05.0", GPU);
+    pipc__topo_t *t = read_root();
+    assert_int_equal(hwloc_bitmap_weight(t->numas[0].cpus), 4);
+    assert_int_equal(hwloc_bitmap_weight(t->numas[1].cpus), 1);
+    assert_int_equal(t->ncores, 5);
+    pipc__topo_free(t);
+}
+
 static void a_kernel_without_numa_is_one_node(void **state)
 {
     (void)state;
@@ -759,6 +773,7 @@ int main(void)
         TEST(which_numa_node),
         TEST(nodes_that_only_devices_know_of),
         TEST(cores_and_their_siblings),
+        TEST(cpus_that_are_offline_do_not_count),
         TEST(a_kernel_without_numa_is_one_node),
         TEST(folders_in_place_of_links),
         TEST(a_sparse_capture_with_the_class_alone),
