@@ -19,6 +19,7 @@ libpipc_exec_perturb_la_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_PERTURB
 EXEC_CUDA_SOURCES = \
 	runtime/exec/cuda.c \
 	runtime/exec/cuda_code.c \
+	runtime/exec/cuda_context.c \
 	runtime/exec/cuda_driver.c runtime/exec/cuda_driver.h \
 	runtime/exec/cuda_exec.h \
 	runtime/exec/cuda_memory.c
