@@ -16,19 +16,24 @@ static __device__ uint64_t nanoseconds()
     return t;
 }
 
-/* A hash in place of a generator: nothing to keep, and the same place is delayed the same way in a
- * second run. One time in four a real delay, else the protocol would only ever be slow. */
+/* splitmix64's finaliser. A hash in place of a generator: there is no state to keep. */
+static __device__ uint64_t mix(uint64_t x)
+{
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+/* One time in four a real delay for a lane, else the protocol would only ever be slow. */
 static __device__ void delay(const pipc__lane_args_t &a, uint64_t round, int step)
 {
-    uint64_t x = a.seed + round * 0x9e3779b97f4a7c15ull + (uint64_t)step * 0xd1342543de82ef95ull +
-                 ((uint64_t)a.rank << 40 | (uint64_t)blockIdx.x << 16 | threadIdx.x / 32);
+    uint64_t lane = mix(a.seed + round * 0x9e3779b97f4a7c15ull +
+                        ((uint64_t)step << 32 | (uint64_t)a.rank << 16 | blockIdx.x));
+    uint64_t warp = mix(lane + threadIdx.x / 32);
 
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull; /* splitmix64's finaliser */
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    x ^= x >> 31;
-    if (!a.max_usec || x & 3)
+    if (!a.max_usec || lane & 3)
         return;
-    uint64_t end = nanoseconds() + (uint64_t)((uint32_t)(x >> 32) % (a.max_usec + 1)) * 1000;
+    uint64_t end = nanoseconds() + warp % (a.max_usec + 1) * 1000;
     while (nanoseconds() < end)
         __nanosleep(200);
 }

@@ -12,6 +12,7 @@ LINT_TESTS =
 
 include $(srcdir)/tests/unit/local.mk
 include $(srcdir)/tests/lint/local.mk
+include $(srcdir)/tests/gpu/local.mk
 
 if HAVE_CMOCKA
 TESTS += $(check_PROGRAMS)

@@ -2,6 +2,7 @@
 #include "tests/unit/ranks.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -116,6 +117,21 @@ int ranks_run_each(int n, int (*body)(ranks_t *all, int rank, void *arg), void *
     int rc = reap(pid, n, seconds, exits);
     munmap(all, sizeof(*all));
     return rc;
+}
+
+int ranks_join(const char *file, int rank, int n, int (*body)(ranks_t *all, int rank, void *arg),
+               void *arg)
+{
+    int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    ranks_t *all;
+
+    if (fd < 0 || ftruncate(fd, sizeof(*all)))
+        abort();
+    all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (all == MAP_FAILED)
+        abort();
+    all->n = n; /* all write the same */
+    return body(all, rank, arg);
 }
 
 int ranks_run(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg, int seconds)

@@ -1,0 +1,360 @@
+/* tests/gpu/exec_cuda.c - the CUDA executor: right sums for every plan, type, size, alignment, in and
+ * out of place, on two streams, in replayed graphs; peers that die, abort or come late. A GPU a rank:
+ * two ranks that wait for each other on one GPU need not make progress.
+ *
+ * Built twice: as it ships, and with delays (PIPC_PERTURB), where each wait is also taken out once
+ * and the result must then be wrong. Skipped where there is no GPU.
+ *
+ *     exec_cuda                                     the tests
+ *     exec_cuda --bytes N [--calls K]               K verified calls of N bytes (compute-sanitizer)
+ *               [--rank R --of N --meet FILE]       this process is one rank alone
+ *     exec_cuda --time                              microseconds a call
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "kernels/allreduce.h"
+#include "runtime/plan/generate.h"
+#include "tests/gpu/gpu.h"
+#include "tests/gpu/timing.h"
+
+#define MB ((size_t)1 << 20)
+#define SMALL (2 * MB) /* the least staging: 4 MB take ten rounds */
+#define ROUND 114688   /* 4-byte elements of a full round of both plans there, with all lanes */
+
+static const size_t counts[] = {
+    0,     1,         2,         7,           31,          33,          257,       1000,
+    2047,  2048,      2049,      4097,        16385,       50021,       65535,     ROUND - 1,
+    ROUND, ROUND + 1, 2 * ROUND, 2 * ROUND + 3, 4 * ROUND - 5, 1048571, 1048576,
+};
+#define COUNTS (int)(sizeof(counts) / sizeof(counts[0]))
+
+static int ngpus;
+
+static exec_job_t make_job(size_t staging_bytes, int plan, int calls)
+{
+    return (exec_job_t){
+        .ops = &pipc__exec_cuda,
+        .memory = &exec_memory_gpu,
+        .staging_bytes = staging_bytes,
+        .counts = counts,
+        .ncounts = COUNTS,
+        .plan = plan,
+        .calls = calls,
+        .batch = 12,
+        .drop_step = -1,
+    };
+}
+
+static int most_ranks(void)
+{
+    return ngpus < PIPC__RANKS_MAX ? ngpus : PIPC__RANKS_MAX;
+}
+
+static void every_plan_type_size_and_alignment_sums_right(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= most_ranks(); n++)
+        for (int plan = -1; plan < PIPC__PLAN_KINDS; plan++)
+            for (int big = 0; big < 2; big++) {
+                exec_job_t job = make_job(big ? 8 * MB : SMALL, plan, 3 * COUNTS);
+                job.max_usec = 200;
+                if (ranks_run(n, exec_job_body, &job, 120))
+                    fail_msg("%d ranks, plan %d, %s staging", n, plan, big ? "big" : "small");
+            }
+}
+
+#ifndef PIPC_PERTURB
+
+/* --- peers that die, abort, come late -------------------------------------------------------- */
+
+static exec_loss_t make_loss(void)
+{
+    return (exec_loss_t){.job = make_job(SMALL, -1, 0), .victim = 1};
+}
+
+static void a_dead_peer_is_named_at_once(void **state)
+{
+    exec_loss_t loss = make_loss();
+    int exits[PIPC__RANKS_MAX];
+
+    (void)state;
+    assert_int_equal(ranks_run_each(most_ranks(), exec_loss_body, &loss, 60, exits), 0);
+    for (int r = 0; r < most_ranks(); r++)
+        assert_int_equal(exits[r], r == loss.victim ? 9 : 0);
+}
+
+static void an_abort_reaches_every_rank(void **state)
+{
+    exec_loss_t loss = make_loss();
+
+    (void)state;
+    loss.aborts = true;
+    assert_int_equal(ranks_run(most_ranks(), exec_loss_body, &loss, 60), 0);
+}
+
+static void a_late_peer_is_waited_for(void **state)
+{
+    exec_loss_t loss = make_loss();
+
+    (void)state;
+    loss.late_msec = 2000;
+    assert_int_equal(ranks_run(most_ranks(), exec_loss_body, &loss, 60), 0);
+}
+
+/* Rank 1 is killed while kernels of both push into each other's staging. */
+static int killed_in_mid_call(ranks_t *all, int rank, void *arg)
+{
+    const exec_job_t *job = arg;
+    pipc__error_t err = {PIPC_OK, ""};
+    pipc_status_t st = PIPC_OK;
+    rank_exec_t re;
+
+    job->memory->begin(rank);
+    rank_exec_open(&re, job->ops, job->staging_bytes, all, rank);
+    char *x = job->memory->alloc(4 * MB), *y = job->memory->alloc(4 * MB);
+    ranks_gather(all, rank, NULL, 0, NULL);
+    double start = timing_now();
+    for (unsigned int call = 0; !st && call < 2000; call++) {
+        pipc__exec_call_t k = {re.plans[call % 2], x,   y,        MB, PIPC_F32, PIPC_SUM,
+                               gpu_streams[0],     call + 1};
+        st = re.exec->ops->run(re.exec, &k, &err);
+        if (rank == 1 && call == 500)
+            raise(SIGKILL);
+    }
+    if (!st)
+        st = re.exec->ops->drain(re.exec, &err);
+    double took = timing_now() - start;
+    exec_free_after_loss(&re);
+    MUST(MemsetD8Async, (CUdeviceptr)(uintptr_t)x, 1, 4 * MB, gpu_streams[1]); /* the GPU is well */
+    MUST(StreamSynchronize, gpu_streams[1]);
+    fprintf(stderr, "# rank %d after %.3f s: %s\n", rank, took, err.text);
+    return st != PIPC_ERR_PEER_LOST || took > 5 || strncmp(err.text, "rank 1 (process ", 16);
+}
+
+static void a_peer_killed_in_mid_call_is_named(void **state)
+{
+    exec_job_t job = make_job(8 * MB, -1, 0);
+    int exits[PIPC__RANKS_MAX];
+
+    (void)state;
+    assert_int_equal(ranks_run_each(2, killed_in_mid_call, &job, 60, exits), 0);
+    assert_int_equal(exits[0], 0);
+    assert_int_equal(exits[1], 128 + SIGKILL);
+}
+
+/* --- graphs ---------------------------------------------------------------------------------- */
+
+#define CAPTURED 3
+#define ELEMS 300001 /* several rounds in small staging */
+
+/* y[i] = sum of x[i] for each captured call, both plans in turn, in a graph. */
+static CUgraphExec capture(rank_exec_t *re, char **x, char **y)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+    pipc__error_t err;
+
+    MUST(StreamBeginCapture, gpu_streams[0], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    for (int i = 0; i < CAPTURED; i++) {
+        pipc__exec_call_t k = {re->plans[i % 2], x[i], y[i],          ELEMS,
+                               PIPC_F32,         PIPC_SUM, gpu_streams[0], (uint64_t)i + 1};
+        if (re->exec->ops->run(re->exec, &k, &err)) {
+            fprintf(stderr, "# %s\n", err.text);
+            _exit(102);
+        }
+    }
+    MUST(StreamEndCapture, gpu_streams[0], &graph);
+    MUST(GraphInstantiate, &exec, graph, 0);
+    MUST(GraphDestroy, graph);
+    return exec;
+}
+
+static int replay(CUgraphExec graph, char **x, char **y, int rank, int n, unsigned int round)
+{
+    float *host = malloc(ELEMS * sizeof(float)), *want = malloc(ELEMS * sizeof(float));
+    int bad = 0;
+
+    for (unsigned int i = 0; i < CAPTURED; i++) {
+        test_fill(host, ELEMS, PIPC_F32, rank, round * CAPTURED + i);
+        exec_memory_gpu.put(x[i], host, ELEMS * sizeof(float));
+    }
+    MUST(GraphLaunch, graph, gpu_streams[round % 2]);
+    MUST(StreamSynchronize, gpu_streams[round % 2]);
+    for (unsigned int i = 0; i < CAPTURED; i++) {
+        test_expect(want, ELEMS, PIPC_F32, n, round * CAPTURED + i);
+        exec_memory_gpu.get(host, y[i], ELEMS * sizeof(float));
+        bad |= memcmp(host, want, ELEMS * sizeof(float)) ? EXEC_WRONG : 0;
+    }
+    free(host);
+    free(want);
+    return bad;
+}
+
+static int replay_and_call(ranks_t *all, int rank, void *arg)
+{
+    const exec_job_t *job = arg;
+    char *x[CAPTURED], *y[CAPTURED];
+    int bad = 0, n = ranks_size(all);
+    rank_exec_t re;
+
+    job->memory->begin(rank);
+    rank_exec_open(&re, job->ops, job->staging_bytes, all, rank);
+    for (int i = 0; i < CAPTURED; i++) {
+        x[i] = job->memory->alloc(ELEMS * sizeof(float));
+        y[i] = job->memory->alloc(ELEMS * sizeof(float));
+    }
+    CUgraphExec graph = capture(&re, x, y);
+    for (unsigned int round = 0; !bad && round < 6; round++) {
+        bad = replay(graph, x, y, rank, n, round);
+        bad |= exec_calls(&re, job, rank, n, 5 * round, 5); /* eager ones between */
+    }
+    MUST(GraphExecDestroy, graph);
+    rank_exec_close(&re);
+    return bad;
+}
+
+static void a_captured_graph_replays(void **state)
+{
+    exec_job_t job = make_job(SMALL, -1, 0);
+
+    (void)state;
+    assert_int_equal(ranks_run(most_ranks(), replay_and_call, &job, 60), 0);
+}
+
+/* --- errors ---------------------------------------------------------------------------------- */
+
+static int create_without_context(ranks_t *all, int rank, void *arg)
+{
+    uint8_t handle[PIPC__HANDLE_MAX];
+    pipc__exec_place_t place;
+    pipc__segment_handle_t h;
+    pipc__control_t *ctl;
+    pipc__error_t err;
+    pipc__exec_t *x;
+
+    (void)all;
+    (void)rank;
+    (void)arg;
+    if (pipc__control_create(&ctl, &h, &err))
+        return 2;
+    pipc_status_t st = pipc__exec_cuda.create(&x, ctl, SMALL, handle, &place, &err);
+    pipc__control_destroy(ctl);
+    return st != PIPC_ERR_INVALID || x || !strstr(err.text, "no current CUDA context");
+}
+
+static void a_thread_without_context_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(1, create_without_context, NULL, 60), 0);
+}
+
+#else /* PIPC_PERTURB: negative controls */
+
+static const size_t small_counts[] = {1, 31, 33, 257, 1000, 4097, 16385};
+
+static exec_job_t make_control(int plan)
+{
+    exec_job_t job = make_job(SMALL, plan, 63);
+
+    job.counts = small_counts;
+    job.ncounts = (int)(sizeof(small_counts) / sizeof(small_counts[0]));
+    job.max_usec = 1000;
+    return job;
+}
+
+static void each_wait_is_needed(void **state)
+{
+    (void)state;
+    assert_int_equal(exec_drop_each_wait(make_control(-1), 2, 120), 1 + 2);
+}
+
+static void the_second_staging_area_is_needed(void **state)
+{
+    exec_job_t job = make_control(PIPC__ONE_SHOT);
+
+    (void)state;
+    job.one_area = 1;
+    assert_int_equal(ranks_run(2, exec_job_body, &job, 120), EXEC_WRONG);
+}
+
+#endif
+
+/* --- main ------------------------------------------------------------------------------------ */
+
+static int all_tests(void)
+{
+    const struct CMUnitTest alone[] = {
+#ifndef PIPC_PERTURB
+        cmocka_unit_test(a_thread_without_context_is_told),
+#endif
+        cmocka_unit_test(every_plan_type_size_and_alignment_sums_right),
+    };
+    const struct CMUnitTest together[] = {
+        cmocka_unit_test(every_plan_type_size_and_alignment_sums_right),
+#ifdef PIPC_PERTURB
+        cmocka_unit_test(each_wait_is_needed),
+        cmocka_unit_test(the_second_staging_area_is_needed),
+#else
+        cmocka_unit_test(a_thread_without_context_is_told),
+        cmocka_unit_test(a_dead_peer_is_named_at_once),
+        cmocka_unit_test(an_abort_reaches_every_rank),
+        cmocka_unit_test(a_late_peer_is_waited_for),
+        cmocka_unit_test(a_peer_killed_in_mid_call_is_named),
+        cmocka_unit_test(a_captured_graph_replays),
+#endif
+    };
+
+    if (ngpus == 1)
+        return cmocka_run_group_tests(alone, NULL, NULL);
+    return cmocka_run_group_tests(together, NULL, NULL);
+}
+
+static const char *option(int argc, char **argv, const char *name, const char *otherwise)
+{
+    for (int i = 1; i + 1 < argc; i++)
+        if (!strcmp(argv[i], name))
+            return argv[i + 1];
+    return otherwise;
+}
+
+static int run_one_size(int argc, char **argv)
+{
+    size_t count = strtoull(option(argc, argv, "--bytes", "0"), NULL, 10) / 4;
+    exec_job_t job = make_job(SMALL, -1, atoi(option(argc, argv, "--calls", "12")));
+    const char *meet = option(argc, argv, "--meet", NULL);
+
+    job.counts = &count;
+    job.ncounts = 1;
+    if (!meet)
+        return ranks_run(most_ranks(), exec_job_body, &job, 300);
+    return ranks_join(meet, atoi(option(argc, argv, "--rank", "0")),
+                      atoi(option(argc, argv, "--of", "1")), exec_job_body, &job);
+}
+
+int main(int argc, char **argv)
+{
+    char why[PIPC__ERROR_MAX];
+
+    /* One rank of many must not ask in a child: the tools that need this mode follow children. */
+    if (option(argc, argv, "--meet", NULL))
+        return run_one_size(argc, argv);
+    ngpus = gpu_count(why);
+    if (!ngpus) {
+        printf("1..0 # SKIP %s\n", why);
+        return 0;
+    }
+    if (argc > 1 && !strcmp(argv[1], "--time"))
+        return ranks_run(most_ranks(), timing_body, NULL, 300);
+    return argc > 1 ? run_one_size(argc, argv) : all_tests();
+}

@@ -1,0 +1,23 @@
+/* tests/gpu/gpu.h - GPUs for tests: user buffers, streams and a context a rank.
+ */
+#ifndef TESTS_GPU_GPU_H
+#define TESTS_GPU_GPU_H
+
+#include "runtime/exec/cuda_driver.h"
+#include "tests/unit/exec_calls.h"
+
+/* GPUs that can be used; with 0 @why (of 512 bytes) says why there is none. Asks in a process of its
+ * own, since a process that has used CUDA can't fork ranks that use it. */
+int gpu_count(char *why);
+
+/* Of this rank's process, after exec_memory_gpu.begin(): rank r has GPU r modulo their number. */
+extern const exec_memory_t exec_memory_gpu;
+extern const pipc__cuda_t *gpu;
+extern CUstream gpu_streams[2];
+
+void gpu_must(CUresult rc, const char *what); /* ends the process with a message unless it is OK */
+
+/* MUST(StreamSynchronize, stream); */
+#define MUST(member, ...) gpu_must(gpu->member(__VA_ARGS__), "cu" #member)
+
+#endif

@@ -1,0 +1,27 @@
+# tests/gpu/local.mk - tests that need GPUs; they skip where there are none
+EXEC_CUDA_TEST = tests/gpu/exec_cuda.c tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/gpu/timing.c tests/gpu/timing.h \
+	tests/unit/exec_calls.c tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h
+if HAVE_CUDA
+if HAVE_CMOCKA
+check_PROGRAMS += tests/gpu/exec_cuda tests/gpu/exec_cuda_perturb
+endif
+endif
+tests_gpu_exec_cuda_SOURCES = $(EXEC_CUDA_TEST)
+tests_gpu_exec_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_exec_cuda_CFLAGS = $(UNIT_CFLAGS)
+tests_gpu_exec_cuda_LDADD = libpipc-exec-cuda.la libpipc-exec.la $(UNIT_LIBS)
+tests_gpu_exec_cuda_perturb_SOURCES = $(EXEC_CUDA_TEST)
+tests_gpu_exec_cuda_perturb_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
+tests_gpu_exec_cuda_perturb_CFLAGS = $(UNIT_CFLAGS)
+tests_gpu_exec_cuda_perturb_LDADD = libpipc-exec-cuda-perturb.la libpipc-exec-perturb.la $(UNIT_LIBS)
+
+LINT_TESTS += tests/gpu/spills.t
+
+# Needs no GPU, and no CUDA to build.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/cuda_lanes
+endif
+tests_unit_cuda_lanes_SOURCES = tests/unit/cuda_lanes.c
+tests_unit_cuda_lanes_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_cuda_lanes_LDADD = $(UNIT_LIBS)

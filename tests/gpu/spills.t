@@ -1,0 +1,14 @@
+#!/bin/sh
+# No kernel spills registers: a spill goes through memory in the innermost loops. Reads ptxas' report.
+top=${PIPC_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+report=${PIPC_BUILDDIR:-$top}/kernels/allreduce.ptxas
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
+
+[ -f "$report" ] || skip_all 'no kernels were built here'
+
+kernels=$(grep -c 'Compiling entry function' "$report")
+clean=$(grep -c ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' "$report")
+ok 'the report holds kernels' [ "$kernels" -gt 0 ]
+is 'each without a stack or a spill' "$clean" "$kernels"
+done_testing

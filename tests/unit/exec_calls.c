@@ -1,0 +1,328 @@
+/* tests/unit/exec_calls.c - see exec_calls.h */
+#include "tests/unit/exec_calls.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "runtime/exec/perturb.h"
+#include "runtime/plan/generate.h"
+
+#define POISON 0xa5
+#define GUARD 64 /* bytes before and behind each buffer */
+#define BATCH_MAX 32
+
+/* --- host memory ----------------------------------------------------------------------------- */
+
+static void host_begin(int rank)
+{
+    (void)rank;
+}
+
+static char *host_alloc(size_t bytes)
+{
+    char *p = malloc(bytes);
+
+    if (!p)
+        abort();
+    return p;
+}
+
+static void host_free(char *p)
+{
+    free(p);
+}
+
+static void host_put(char *to, const void *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+static void host_get(void *to, const char *from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+static void *host_stream(unsigned int call)
+{
+    (void)call;
+    return NULL;
+}
+
+const exec_memory_t exec_memory_host = {host_begin, host_alloc, host_free,
+                                        host_put,   host_get,   host_stream};
+
+/* --- verified calls -------------------------------------------------------------------------- */
+
+/* One call, its buffers with guards around:  | GUARD | skew | data | GUARD |  */
+typedef struct test_call {
+    pipc__exec_call_t k;
+    size_t bytes, in_skew, out_skew;
+    bool in_place;
+    char *in, *out; /* where the allocations begin; in is NULL in place */
+} test_call_t;
+
+static size_t whole(const test_call_t *c)
+{
+    return GUARD + c->bytes + 2 * GUARD; /* a skew is less than a guard */
+}
+
+static test_call_t pick(const rank_exec_t *re, const exec_job_t *job, unsigned int call)
+{
+    static const size_t skews[] = {0, 4, 0, 1, 8, 2, 0, 12, 16, 6, 3}; /* 16 and less: 16-byte accesses */
+    test_call_t c = {.in_place = call / 5 % 2};
+    int plan = job->plan < 0 ? (int)(call / 2 % (unsigned int)re->nplans) : job->plan;
+    bool even = call / 7 % 2; /* every other time all is aligned */
+
+    c.k = (pipc__exec_call_t){
+        .plan = re->plans[plan],
+        .count = job->counts[call % (unsigned int)job->ncounts],
+        .dtype = (pipc_dtype_t)(call % PIPC_DTYPE_COUNT),
+        .op = PIPC_SUM,
+        .stream = job->memory->stream(call),
+        .number = call + 1,
+    };
+    c.bytes = c.k.count * pipc_dtype_bytes(c.k.dtype);
+    c.out_skew = even ? 0 : skews[call % 11];
+    c.in_skew = even ? 0 : c.in_place ? c.out_skew : skews[call / 3 % 11];
+    return c;
+}
+
+static void make_buffers(test_call_t *c, const exec_memory_t *memory, int rank)
+{
+    char *image = malloc(whole(c));
+
+    memset(image, POISON, whole(c));
+    c->out = memory->alloc(whole(c));
+    c->in = c->in_place ? NULL : memory->alloc(whole(c));
+    if (!c->in_place)
+        memory->put(c->out, image, whole(c));
+    test_fill(image + GUARD + c->in_skew, c->k.count, c->k.dtype, rank, (unsigned int)c->k.number);
+    memory->put(c->in_place ? c->out : c->in, image, whole(c));
+    c->k.recv = c->out + GUARD + c->out_skew;
+    c->k.send = (c->in_place ? c->out : c->in) + GUARD + c->in_skew;
+    free(image);
+}
+
+static void tell_wrong(const test_call_t *c, int rank, size_t byte)
+{
+    fprintf(stderr, "# rank %d, call %d, %s, %zu of %s, skew %zu and %zu, %s: byte %zu\n", rank,
+            (int)c->k.number, c->k.plan->name, c->k.count, pipc_dtype_string(c->k.dtype), c->in_skew,
+            c->out_skew, c->in_place ? "in place" : "out of place", byte);
+}
+
+/* @expected: a negative control, which is silent when it finds what it seeks. */
+static int check_buffers(const test_call_t *c, const exec_memory_t *memory, int rank, int n,
+                         bool expected)
+{
+    size_t before = GUARD + c->out_skew;
+    char *image = malloc(whole(c)), *want = malloc(c->bytes + 1);
+    int bad = 0;
+
+    memory->get(image, c->out, whole(c));
+    test_expect(want, c->k.count, c->k.dtype, n, (unsigned int)c->k.number);
+    for (size_t i = 0; !bad && i < c->bytes; i++)
+        if (image[before + i] != want[i]) {
+            bad = EXEC_WRONG;
+            if (!expected)
+                tell_wrong(c, rank, i);
+        }
+    for (size_t i = 0; i < whole(c); i++)
+        if ((i < before || i >= before + c->bytes) && image[i] != (char)POISON)
+            bad |= EXEC_BEYOND;
+    free(image);
+    free(want);
+    return bad;
+}
+
+static void free_buffers(test_call_t *c, const exec_memory_t *memory)
+{
+    memory->free(c->out);
+    if (c->in)
+        memory->free(c->in);
+}
+
+/* The calls of a batch follow each other as fast as they can: a slot that is used again too early
+ * shows only so. */
+static int one_batch(rank_exec_t *re, const exec_job_t *job, int rank, int n, unsigned int first,
+                     unsigned int ncalls)
+{
+    test_call_t call[BATCH_MAX];
+    pipc__error_t err;
+    int bad = 0;
+
+    for (unsigned int i = 0; i < ncalls; i++) {
+        call[i] = pick(re, job, first + i);
+        make_buffers(&call[i], job->memory, rank);
+    }
+    for (unsigned int i = 0; !bad && i < ncalls; i++)
+        if (re->exec->ops->run(re->exec, &call[i].k, &err))
+            bad = EXEC_FAILED;
+    if (!bad && re->exec->ops->drain(re->exec, &err))
+        bad = EXEC_FAILED;
+    if (bad)
+        fprintf(stderr, "# rank %d: %s\n", rank, err.text);
+    for (unsigned int i = 0; i < ncalls; i++) {
+        if (!(bad & EXEC_FAILED))
+            bad |= check_buffers(&call[i], job->memory, rank, n,
+                                 job->drop_step >= 0 || job->one_area);
+        free_buffers(&call[i], job->memory);
+    }
+    return bad;
+}
+
+int exec_calls(rank_exec_t *re, const exec_job_t *job, int rank, int n, unsigned int first,
+               unsigned int ncalls)
+{
+    unsigned int batch = job->batch < BATCH_MAX ? (unsigned int)job->batch : BATCH_MAX;
+    int bad = 0;
+
+    for (unsigned int i = 0; i < ncalls && !(bad & EXEC_FAILED); i += batch)
+        bad |= one_batch(re, job, rank, n, first + i, ncalls - i < batch ? ncalls - i : batch);
+    return bad;
+}
+
+static void perturb(const exec_job_t *job)
+{
+#ifdef PIPC_PERTURB
+    pipc__perturb = (pipc__perturb_t){job->max_usec, job->drop_step, job->one_area, 42};
+#else
+    (void)job;
+#endif
+}
+
+int exec_job_body(ranks_t *all, int rank, void *arg)
+{
+    const exec_job_t *job = arg;
+    rank_exec_t re;
+
+    perturb(job);
+    job->memory->begin(rank);
+    rank_exec_open(&re, job->ops, job->staging_bytes, all, rank);
+    int bad = exec_calls(&re, job, rank, ranks_size(all), 0, (unsigned int)job->calls);
+    if (!(bad & EXEC_FAILED))
+        rank_exec_close(&re);
+    return bad;
+}
+
+/* --- peers that die, abort, come late -------------------------------------------------------- */
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+void exec_free_after_loss(rank_exec_t *re)
+{
+    pipc__error_t ignored;
+
+    re->exec->ops->drain(re->exec, &ignored);
+    re->exec->ops->disconnect(re->exec);
+    re->exec->ops->destroy(re->exec);
+    pipc__control_destroy(re->ctl);
+    for (int k = 0; k < re->nplans; k++)
+        pipc__plan_free(re->plans[k]);
+}
+
+static int check_text(const exec_loss_t *loss, const pipc__error_t *err)
+{
+    char who[32];
+
+    snprintf(who, sizeof(who), "rank %d (process ", loss->victim);
+    if (!strncmp(err->text, who, strlen(who)) && strstr(err->text, "call 3") &&
+        strstr(err->text, "step ") && strstr(err->text, "waiting for rank "))
+        return 0;
+    fprintf(stderr, "# %s\n", err->text);
+    return 3;
+}
+
+static int third_call(rank_exec_t *re, const exec_loss_t *loss)
+{
+    const exec_memory_t *m = loss->job.memory;
+    char *x = m->alloc(400), *y = m->alloc(400);
+    pipc__error_t err = {PIPC_OK, ""}, again = {PIPC_OK, ""};
+    pipc__exec_call_t k = {re->plans[0], x, y, 100, PIPC_F32, PIPC_SUM, m->stream(2), 3};
+    double start = seconds();
+    pipc_status_t st = re->exec->ops->run(re->exec, &k, &err);
+    int bad = 0;
+
+    if (!st)
+        st = re->exec->ops->drain(re->exec, &err);
+    if (st != (loss->aborts ? PIPC_ERR_ABORTED : PIPC_ERR_PEER_LOST) || seconds() - start > 5)
+        bad = 2;
+    if (!bad)
+        bad = check_text(loss, &err);
+    if (re->exec->ops->run(re->exec, &k, &again) != st) /* dead for ever */
+        bad = 4;
+    exec_free_after_loss(re);
+    m->free(x);
+    m->free(y);
+    return bad;
+}
+
+int exec_loss_body(ranks_t *all, int rank, void *arg)
+{
+    const exec_loss_t *loss = arg;
+    int n = ranks_size(all);
+    rank_exec_t re;
+
+    loss->job.memory->begin(rank);
+    rank_exec_open(&re, loss->job.ops, loss->job.staging_bytes, all, rank);
+    if (exec_calls(&re, &loss->job, rank, n, 6, 2))
+        return 1;
+    ranks_gather(all, rank, NULL, 0, NULL); /* nobody is still in call 2 */
+    if (loss->late_msec) {
+        if (rank == loss->victim)
+            usleep(loss->late_msec * 1000);
+        int bad = exec_calls(&re, &loss->job, rank, n, 8, 3);
+        rank_exec_close(&re);
+        return bad;
+    }
+    if (rank == loss->victim && !loss->aborts)
+        _exit(9);
+    if (rank != loss->victim)
+        return third_call(&re, loss);
+    usleep(200 * 1000); /* the others wait by now */
+    pipc__control_abort(re.ctl, PIPC_ERR_ABORTED, rank);
+    return 0;
+}
+
+/* --- negative controls ----------------------------------------------------------------------- */
+
+static int drop_one(exec_job_t *job, const pipc__plan_t *plan, int step, int nranks, int limit)
+{
+    job->drop_step = step;
+    int rc = ranks_run(nranks, exec_job_body, job, limit);
+    if (rc != EXEC_WRONG)
+        fprintf(stderr, "# %s without the wait of step %d: %d and not %d\n", plan->name, step, rc,
+                EXEC_WRONG);
+    return rc == EXEC_WRONG;
+}
+
+int exec_drop_each_wait(exec_job_t job, int nranks, int limit)
+{
+    pipc__error_t err;
+    bool all_wrong = true;
+    int tried = 0;
+
+    for (int kind = 0; kind < PIPC__PLAN_KINDS; kind++) {
+        pipc__plan_t *p;
+        if (pipc__plan_make(&p, (pipc__plan_kind_t)kind, nranks, &err))
+            return -1;
+        job.plan = kind;
+        for (int i = 0; i < p->nops[0]; i++) {
+            if (p->ops[0][i].kind != PIPC__WAIT)
+                continue;
+            all_wrong &= drop_one(&job, p, i, nranks, limit);
+            tried++;
+        }
+        pipc__plan_free(p);
+    }
+    return all_wrong ? tried : -1;
+}
