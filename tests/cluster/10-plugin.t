@@ -171,6 +171,11 @@ if [ "$(nproc)" = 2 ] && grep -qx 'Cpus_allowed_list:.0-1' /proc/self/status; th
     cores 1 ''
     is 'one task with many GPUs keeps all' "$lists_of_cores" 0-1
     cluster_stop
+    cluster_start NODES=1 GPUS=2 CPUS=2 TASKPLUGIN=task/affinity SYNTHETIC='2x[sw:1gpu+1core]'
+    given=$(srun -n2 --gpus-per-node=2 --cpu-bind=map_cpu:1,0 --pcie-ipc=verbose sh -c 'echo $SLURM_LOCALID $(grep -o "^Cpus_allowed_list:.*" /proc/self/status | cut -f2)' 2>err | sort | xargs)
+    is "a task's own cores are never given up for others that are nearer" "$given" '0 1 1 0'
+    like 'and the map says so' "$(cat err)" 'rank 0 .* cores 1 \(none of them near the GPU\)'
+    cluster_stop
 else
     skip 'each task runs on the cores of its switch' 'the test is written for two cores'
 fi

@@ -97,6 +97,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
+MailProg=/bin/true
 MpiDefault=${cluster_option[MPI]}
 GresTypes=gpu
 ReturnToService=2

@@ -57,7 +57,7 @@ show_complaints() {
     local log
     [ "$tap_failed" != 0 ] || return 0
     for log in "$run"/log/*.log; do
-        [ ! -e "$log" ] || grep -E 'error|fatal' "$log" | tail -n 10 | sed "s|^|# ${log##*/}: |"
+        [ ! -e "$log" ] || grep -E 'error|fatal' "$log" | grep -v 'state \(save \)\?file' | tail -n 10 | sed "s|^|# ${log##*/}: |"
     done
 }
 

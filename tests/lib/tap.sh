@@ -23,7 +23,8 @@
 # at_exit CODE                    runs when the file ends, however it ends; the last one given runs first
 # done_testing                    the plan; exits 1 if a test failed.  A file that ends without it has failed.
 #
-# Each file works in a folder of its own, $test_dir, which is removed at the end.
+# Each file works in a folder of its own, $test_dir, which is removed at the end: find what lies beside the file
+# before this one is sourced.
 
 tap_count=0 tap_failed=0 tap_done=no tap_exit_code=''
 
