@@ -47,15 +47,21 @@ typedef struct task {
     pipc__error_t error;
 } task_t;
 
-/* CUDA_VISIBLE_DEVICES of the step, or of the task, as far as Slurm has got. */
-static void look(spank_t sp, pipc__view_t *view)
+static void get_list(spank_t sp, const char *name, pipc__view_t *view)
 {
-    spank_err_t rc = spank_getenv(sp, "CUDA_VISIBLE_DEVICES", view->list, (int)sizeof(view->list));
+    spank_err_t rc = spank_getenv(sp, name, view->list, (int)sizeof(view->list));
 
-    view->minors = pipc__devices_granted(step.args.devdir);
     view->listed = rc == ESPANK_SUCCESS || rc == ESPANK_NOSPACE;
     if (rc == ESPANK_NOSPACE) /* cut in the middle: no list any more */
         strcpy(view->list, "?");
+}
+
+/* What this process may open, and the list that Slurm has made for the step, later for the task.
+ * Slurm removes both variables from the environment of a step that has no GPU. */
+static void look(spank_t sp, pipc__view_t *view)
+{
+    view->minors = pipc__devices_granted(step.args.devdir);
+    get_list(sp, "CUDA_VISIBLE_DEVICES", view);
 }
 
 static void get_cpus(pipc__cpus_t *cpus)
@@ -86,6 +92,8 @@ void pipc__step_begin(spank_t sp, int argc, char **argv)
     if (step.ignored)
         return;
     look(sp, &step.view);
+    if (!step.view.listed) /* gres.conf has Flags=no_gpu_env */
+        get_list(sp, "SLURM_STEP_GPUS", &step.view);
     get_cpus(&step.cpus);
     load_topology();
 }

@@ -488,6 +488,17 @@ static void a_list_too_long_to_read_is_left_alone(void **state)
     assert_int_equal(lines("no plain list"), 1);
 }
 
+static void without_cudas_list_there_is_slurms(void **state)
+{
+    (void)state;
+    slurm->nlocal = slurm->ntasks = 2;
+    spank_unsetenv(NULL, "CUDA_VISIBLE_DEVICES");
+    spank_setenv(NULL, "SLURM_STEP_GPUS", "3,4,5", 1);
+    RUN(NULL, NULL, "");
+    expect_env("CUDA_VISIBLE_DEVICES", "4,5,3");
+    expect_env("PCIE_IPC_MINOR", "5");
+}
+
 /* --- peers that can't be reached -------------------------------------------------------------- */
 
 /* --gpus-per-task=1 with ConstrainDevices=yes: each task has one device file, and "0". */
@@ -619,6 +630,7 @@ int main(void)
         CASE(a_node_name_from_the_environment_must_be_one),
         CASE(the_list_is_permuted),
         CASE(bind_none_leaves_devices_alone),
+        CASE(without_cudas_list_there_is_slurms),
         CASE(a_list_too_long_to_read_is_left_alone),
         CASE(hidden_peers_are_told_once_a_node_with_the_remedy),
         CASE(require_fails_where_peers_are_hidden),

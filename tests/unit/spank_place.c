@@ -241,6 +241,10 @@ static const struct place_case {
      "1,2,0", "5"},
     {"no list, constrained, cgroup v2", EIGHT, 1, 2, ALL8, "0,1,2", 0x38, NULL, false,
      PIPC__SHOWN_SAME, 3, 0, "1,2,0", "5"},
+    {"Slurm's own numbers (no_gpu_env), constrained", EIGHT, 1, 2, 0x38, "3,4,5", 0x38, NULL, false,
+     PIPC__SHOWN_SAME, 3, 0, "1,2,0", "5"},
+    {"Slurm's own numbers, constrained, one each: the peer's is not known", EIGHT, 1, 2, 0x30,
+     "4,5", 0x20, NULL, false, PIPC__SHOWN_OWN, 0, 0, "", ""},
     /* nothing to bind, or nothing understood */
     {"no GPU granted, though all can be opened", EIGHT, 0, 2, ALL8, NULL, ALL8, NULL, false,
      PIPC__SHOWN_SAME, 0, 0, "", ""},
