@@ -1,5 +1,9 @@
 /* spank/env.c - see env.h */
+#include "config.h"
+
 #include "spank/env.h"
+
+#include <stdio.h>
 
 const char *const pipc__env_names[PIPC__ENV_COUNT] = {
     [PIPC__ENV_VERSION] = "PCIE_IPC",
@@ -15,3 +19,52 @@ const char *const pipc__env_names[PIPC__ENV_COUNT] = {
     [PIPC__ENV_SWITCH] = "PCIE_IPC_SWITCH",
     [PIPC__ENV_NIC] = "PCIE_IPC_NIC",
 };
+
+/* Every variable of ours is set or removed: the user's environment may hold those of another
+ * step, or his own inventions, and the runtime must not act on them. */
+static void set_or_remove(spank_t sp, const char *const values[PIPC__ENV_COUNT])
+{
+    for (int i = 0; i < PIPC__ENV_COUNT; i++) {
+        if (values[i] && *values[i])
+            spank_setenv(sp, pipc__env_names[i], values[i], 1);
+        else
+            spank_unsetenv(sp, pipc__env_names[i]);
+    }
+}
+
+void pipc__env_export(spank_t sp, const pipc__task_t *t)
+{
+    char marker[64], local[16], size[16];
+    const pipc__place_out_t *o = &t->out;
+    const char *values[PIPC__ENV_COUNT] = {
+        [PIPC__ENV_VERSION] = PACKAGE_VERSION,
+        [PIPC__ENV_TASK] = marker,
+        [PIPC__ENV_MODE] = t->mode,
+        [PIPC__ENV_VERBOSE] = t->options.verbose ? "1" : "",
+        [PIPC__ENV_LOCAL_RANK] = local,
+        [PIPC__ENV_LOCAL_SIZE] = size,
+        [PIPC__ENV_BDF] = o->bdf,
+        [PIPC__ENV_UUID] = o->uuid,
+        [PIPC__ENV_MINOR] = o->minor,
+        [PIPC__ENV_NUMA] = o->numa,
+        [PIPC__ENV_SWITCH] = o->sw,
+        [PIPC__ENV_NIC] = o->nic,
+    };
+
+    snprintf(marker, sizeof(marker), "%u.%u:%s", t->job, t->step, PACKAGE_VERSION);
+    snprintf(local, sizeof(local), "%d", t->local);
+    snprintf(size, sizeof(size), "%u", t->nlocal);
+    set_or_remove(sp, values);
+    if (t->in.bind && o->ngpus > 0) /* numbers mean PCI bus order; CUDA's default is speed */
+        spank_setenv(sp, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+    if (*o->list)
+        spank_setenv(sp, "CUDA_VISIBLE_DEVICES", o->list, 1);
+}
+
+/* No marker, no facts: the runtime finds that the plugin has not acted. */
+void pipc__env_clear(spank_t sp)
+{
+    static const char *const nothing[PIPC__ENV_COUNT];
+
+    set_or_remove(sp, nothing);
+}

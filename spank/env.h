@@ -2,6 +2,10 @@
 #ifndef PIPC_SPANK_ENV_H
 #define PIPC_SPANK_ENV_H
 
+#include <slurm/spank.h>
+
+#include "spank/task.h"
+
 typedef enum pipc__env {
     PIPC__ENV_VERSION, /* PCIE_IPC: the plugin's version */
     PIPC__ENV_TASK,    /* JOB.STEP:VERSION; tells an inherited environment from this step's own */
@@ -20,5 +24,11 @@ typedef enum pipc__env {
 
 /* Names by pipc__env_t. */
 extern const char *const pipc__env_names[PIPC__ENV_COUNT];
+
+/* From task_init: tell the task its facts, the order of its devices included. */
+void pipc__env_export(spank_t sp, const pipc__task_t *task);
+
+/* Remove all of ours from the task's environment. */
+void pipc__env_clear(spank_t sp);
 
 #endif

@@ -11,13 +11,15 @@ spank_pcie_ipc_la_SOURCES = \
 	spank/devices.c spank/devices.h \
 	spank/env.c spank/env.h \
 	spank/flag.c spank/flag.h \
+	spank/ipc.c spank/ipc.h \
 	spank/object.c spank/object.h \
 	spank/ops.h \
 	spank/options.c spank/options.h \
 	spank/plugin.c \
 	spank/report.c spank/report.h \
 	spank/say.c spank/say.h \
-	spank/step.c spank/step.h
+	spank/step.c spank/step.h \
+	spank/task.h
 spank_pcie_ipc_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) \
 	-DPIPC_BIND_OBJECT='"$(pipcplugindir)/pcie_ipc_bind.so"'
 spank_pcie_ipc_la_CFLAGS = $(AM_CFLAGS)
@@ -39,6 +41,7 @@ pcie_ipc_bind_la_LIBADD = libpipc-place.la
 # The decisions, apart from both, for the tests.
 noinst_LTLIBRARIES += libpipc-place.la
 libpipc_place_la_SOURCES = \
+	spank/cores.c spank/cores.h \
 	spank/gpulist.c spank/gpulist.h \
 	spank/own.c spank/own.h \
 	spank/place.c spank/place.h

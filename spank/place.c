@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spank/cores.h"
 #include "spank/gpulist.h"
 #include "spank/own.h"
 
@@ -120,43 +121,6 @@ static bool one_numa(const pipc__topo_t *topo, const pipc__gpulist_t *list)
     return true;
 }
 
-static bool from_mask(const pipc__cpus_t *mask, hwloc_bitmap_t out)
-{
-    for (unsigned int i = 0; i < sizeof(mask->word) / sizeof(mask->word[0]); i++)
-        if (hwloc_bitmap_set_ith_ulong(out, i, mask->word[i]))
-            return false;
-    return true;
-}
-
-/* Only narrows, whatever bind_cores says: the mask is Slurm's to give. */
-static void to_mask(hwloc_const_bitmap_t set, const pipc__cpus_t *granted, pipc__place_out_t *out)
-{
-    for (unsigned int i = 0; i < sizeof(granted->word) / sizeof(granted->word[0]); i++) {
-        out->cpus.word[i] = hwloc_bitmap_to_ith_ulong(set, i) & granted->word[i];
-        out->narrowed |= out->cpus.word[i] != granted->word[i];
-    }
-}
-
-static pipc_status_t put_cores(const pipc__topo_t *topo, const pipc__binding_t *b,
-                               const pipc__place_in_t *in, pipc__place_out_t *out,
-                               pipc__error_t *err)
-{
-    hwloc_bitmap_t granted = hwloc_bitmap_alloc(), cores = hwloc_bitmap_alloc();
-    pipc_status_t st = PIPC_OK;
-
-    if (!granted || !cores || !from_mask(&in->cpus, granted))
-        st = pipc__fail(err, PIPC_ERR_NOMEM, "binding: out of memory for a CPU set");
-    else if (in->cpus_shared)
-        st = pipc__bind_cores(topo, b, in->rank, granted, cores, &out->near, err);
-    else
-        st = pipc__bind_own_cores(topo, b, in->rank, granted, cores, &out->near, err);
-    if (!st)
-        to_mask(cores, &in->cpus, out);
-    hwloc_bitmap_free(cores);
-    hwloc_bitmap_free(granted);
-    return st;
-}
-
 /* The new order of the list. A @made list is written even where its order is the old one. */
 static pipc_status_t put_list(const pipc__topo_t *topo, const pipc__binding_t *b,
                               const pipc__place_in_t *in, const pipc__gpulist_t *task, bool made,
@@ -258,7 +222,7 @@ static pipc_status_t bind(const pipc__topo_t *topo, const pipc__place_in_t *in, 
     if (!st)
         st = put_list(topo, &b, in, &s->task, s->made, out, err);
     if (!st && (out->shown != PIPC__SHOWN_OWN || one_numa(topo, &s->task)))
-        st = put_cores(topo, &b, in, out, err);
+        st = pipc__cores(topo, &b, in, out, err);
     if (st) { /* all or nothing */
         out->list[0] = '\0';
         out->cpus = in->cpus;

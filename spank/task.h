@@ -1,0 +1,24 @@
+/* spank/task.h - what task_init knows of its task; the parts of a step's life share it */
+#ifndef PIPC_SPANK_TASK_H
+#define PIPC_SPANK_TASK_H
+
+#include <stdint.h>
+
+#include "spank/ops.h"
+#include "spank/options.h"
+
+typedef struct pipc__task {
+    uint32_t job, step;
+    uint32_t rank, ntasks;   /* of the step */
+    int local;               /* number of the task on its node ... */
+    uint32_t nlocal;         /* ... and how many there are */
+    uint32_t nodeid, nnodes; /* of the step's nodes */
+    char node[64];           /* the node's name */
+    pipc__spank_options_t options;
+    char mode[128]; /* the options written out */
+    pipc__place_in_t in;
+    pipc__place_out_t out;
+    pipc__error_t error; /* why it is not bound; status PIPC_OK if it is */
+} pipc__task_t;
+
+#endif
