@@ -19,7 +19,8 @@
 
 #define COPY_UNROLL 8 /* 16-byte accesses in flight a thread */
 #define SUM_UNROLL 4
-#define POLLS 1024 /* looks at a flag between two looks at the abort word, which is across the bus */
+#define POLLS                                                                                      \
+    1024 /* looks at a flag between two looks at the abort word, which is across the bus */
 
 /* What a lane knows about its round. */
 struct lane_round {
@@ -87,7 +88,8 @@ static __device__ void copy_aligned(char *dst, const char *src, uint32_t packs)
 static __device__ void copy_any(char *dst, const char *src, uint32_t first, size_t bytes)
 {
 #pragma unroll 1
-    for (size_t at = (size_t)16 * (first + threadIdx.x); at < bytes; at += 16 * PIPC__LANE_THREADS) {
+    for (size_t at = (size_t)16 * (first + threadIdx.x); at < bytes;
+         at += 16 * PIPC__LANE_THREADS) {
         uint32_t n = bytes - at < 16 ? (uint32_t)(bytes - at) : 16;
         store_any(dst + at, load_any(src + at, n), n);
     }
@@ -130,8 +132,9 @@ static __device__ void sum_aligned(const pipc__lane_args_t &a, const lane_round 
 }
 
 template <typename S>
-static __device__ void sum_any(const pipc__lane_args_t &a, const lane_round &k, const pipc__op_t &op,
-                               size_t at, char *dst, uint32_t first, size_t bytes)
+static __device__ void sum_any(const pipc__lane_args_t &a, const lane_round &k,
+                               const pipc__op_t &op, size_t at, char *dst, uint32_t first,
+                               size_t bytes)
 {
 #pragma unroll 1
     for (size_t i = (size_t)16 * (first + threadIdx.x); i < bytes; i += 16 * PIPC__LANE_THREADS) {
@@ -146,8 +149,8 @@ static __device__ void sum_any(const pipc__lane_args_t &a, const lane_round &k, 
 }
 
 template <typename S>
-static __device__ void sum_part(const pipc__lane_args_t &a, const lane_round &k, const pipc__op_t &op,
-                                size_t at, char *dst, size_t bytes)
+static __device__ void sum_part(const pipc__lane_args_t &a, const lane_round &k,
+                                const pipc__op_t &op, size_t at, char *dst, size_t bytes)
 {
     uintptr_t low = (uintptr_t)dst;
 
@@ -181,8 +184,8 @@ static __device__ void copy_or_sum(const pipc__lane_args_t &a, const lane_round 
 
 /* --- waiting --------------------------------------------------------------------------------- */
 
-/* Late is not dead: there is no limit of time, only the abort word. A flag that has come counts even
- * when the word is set, hence the second look. */
+/* Late is not dead: there is no limit of time, only the abort word. A flag that has come counts
+ * even when the word is set, hence the second look. */
 static __device__ bool wait_flag(const pipc__lane_args_t &a, const uint64_t *flag, uint64_t round)
 {
     for (uint32_t polls = 1; load_acquire(flag) < round; polls++)
@@ -200,8 +203,8 @@ static __device__ void report(const pipc__lane_args_t &a, uint64_t round_in_call
     store_release(a.stalled_step, PIPC__STALL(a.plan_id, step));
 }
 
-/* @n waits in a row, steps @step .. @step + n - 1, are one wait: a thread polls each. False, for the
- * whole block, when one was given up. */
+/* @n waits in a row, steps @step .. @step + n - 1, are one wait: a thread polls each. False, for
+ * the whole block, when one was given up. */
 static __device__ bool wait_all(const pipc__lane_args_t &a, const pipc__op_t *op, int n,
                                 uint64_t round, uint64_t round_in_call, int step)
 {

@@ -14,9 +14,9 @@
 
 #include "runtime/plan/plan.h"
 
-#define PIPC__LANES_MAX 64      /* lanes that have flags; a launch may use fewer */
-#define PIPC__LANES_DEFAULT 32  /* the most that a launch uses, and no more than a quarter of the SMs */
-#define PIPC__LANE_THREADS 512  /* threads a lane */
+#define PIPC__LANES_MAX 64     /* lanes that have flags */
+#define PIPC__LANES_DEFAULT 32 /* at most, and at most a quarter of the SMs, in a launch */
+#define PIPC__LANE_THREADS 512
 #define PIPC__FLAG_BYTES 128
 #define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)
 #define PIPC__PROGRAM_MAX (48 * 1024 / (int)sizeof(pipc__op_t)) /* it is kept in shared memory */
@@ -33,18 +33,18 @@ typedef struct pipc__lane_args {
     const pipc__op_t *program; /* of this rank */
     int nops;
     int rank, nchunks;
-    uint32_t plan_id;          /* for the report of a stall only */
+    uint32_t plan_id; /* for the report of a stall only */
     const char *send;
     char *recv;
-    size_t count;              /* elements, > 0 */
-    size_t area_bytes;         /* of a staging area */
-    size_t slot_bytes;         /* pipc__lane_slot_bytes() of these lanes */
-    size_t round_elems;        /* pipc__round_elems() of these lanes */
+    size_t count;                   /* elements, > 0 */
+    size_t area_bytes;              /* of a staging area */
+    size_t slot_bytes;              /* pipc__lane_slot_bytes() of these lanes */
+    size_t round_elems;             /* pipc__round_elems() of these lanes */
     char *staging[PIPC__RANKS_MAX]; /* never const __restrict__: peers write it meanwhile */
     pipc__lane_state_t *state;
-    const uint64_t *abort;     /* host memory: not 0 when the communicator is dead */
-    uint64_t *stalled_round;   /* host memory: of the call, from 0, in which a lane gave up */
-    uint64_t *stalled_step;    /* host memory: PIPC__STALL(plan_id, step); written last */
+    const uint64_t *abort;   /* host memory: not 0 when the communicator is dead */
+    uint64_t *stalled_round; /* host memory: of the call, from 0, in which a lane gave up */
+    uint64_t *stalled_step;  /* host memory: PIPC__STALL(plan_id, step); written last */
 #ifdef PIPC_PERTURB
     uint64_t seed;
     uint32_t max_usec;
@@ -55,7 +55,7 @@ typedef struct pipc__lane_args {
 /* Where a lane gave up; never 0. */
 #define PIPC__STALL(plan_id, step) ((uint64_t)(plan_id) << 32 | (uint32_t)((step) + 1))
 #define PIPC__STALL_PLAN(stall) ((uint32_t)((stall) >> 32))
-#define PIPC__STALL_STEP(stall) ((int)(uint32_t)(stall) - 1)
+#define PIPC__STALL_STEP(stall) ((int)(uint32_t)(stall)-1)
 
 /* Lanes for a call: one for each 8 KB (16 bytes a thread), at most @most. From the call's size
  * alone, since every rank must come to the same number: lanes pair up across ranks. A pointer or an

@@ -1,5 +1,5 @@
-# kernels/local.mk - nvcc makes a fat binary, which becomes a C array and is compiled like any source:
-# libtool sees nothing of CUDA, and nothing of ours links the CUDA runtime.
+# kernels/local.mk - nvcc makes a fat binary, which becomes a C array and is compiled like any
+# source: libtool sees nothing of CUDA, and nothing of ours links the CUDA runtime.
 KERNEL_FILES = \
 	kernels/allreduce.cu kernels/allreduce.h \
 	kernels/bytes.cuh kernels/perturb.cuh kernels/sum.cuh
@@ -27,12 +27,14 @@ kernels/allreduce_perturb.fatbin: $(KERNEL_DEPENDS)
 	  -o $@ $(top_srcdir)/kernels/allreduce.cu
 
 # Both builds have one array of the same name: a program links one of them.
+FATBIN_TO_C = $(SHELL) $(top_srcdir)/kernels/to-c.sh pipc__allreduce_fatbin
+
 kernels/allreduce_fatbin.c: kernels/allreduce.fatbin
-	$(AM_V_GEN)$(SHELL) $(top_srcdir)/kernels/to-c.sh pipc__allreduce_fatbin kernels/allreduce.fatbin >$@-t
+	$(AM_V_GEN)$(FATBIN_TO_C) kernels/allreduce.fatbin >$@-t
 	@mv $@-t $@
 
 kernels/allreduce_perturb_fatbin.c: kernels/allreduce_perturb.fatbin
-	$(AM_V_GEN)$(SHELL) $(top_srcdir)/kernels/to-c.sh pipc__allreduce_fatbin kernels/allreduce_perturb.fatbin >$@-t
+	$(AM_V_GEN)$(FATBIN_TO_C) kernels/allreduce_perturb.fatbin >$@-t
 	@mv $@-t $@
 
 EXTRA_DIST += kernels/to-c.sh

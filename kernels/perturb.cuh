@@ -1,5 +1,6 @@
-/* kernels/perturb.cuh - test builds only: the kernel's side of exec/perturb.h. Every warp is delayed
- * on its own, so that a missing barrier inside a lane shows as well as a missing wait between ranks.
+/* kernels/perturb.cuh - test builds only: the kernel's side of exec/perturb.h. Every warp is
+ * delayed on its own, so that a missing barrier inside a lane shows as well as a missing wait
+ * between ranks.
  */
 #ifndef PIPC_KERNELS_PERTURB_CUH
 #define PIPC_KERNELS_PERTURB_CUH

@@ -3,10 +3,10 @@
  * A call is one launch of one kernel, which finds all it needs on the device; see
  * kernels/allreduce.cu for what it does and cuda_exec.h for the other files.
  *
- * The calls of a communicator must not run at the same time, since they use the same staging. On one
- * stream they can't. When the stream changes, the new one waits for an event behind the last launch.
- * That event is recorded after every launch, though most are never waited for: once the stream has
- * changed it is too late, the old stream may be destroyed by then.
+ * The calls of a communicator must not run at the same time, since they use the same staging. On
+ * one stream they can't. When the stream changes, the new one waits for an event behind the last
+ * launch. That event is recorded after every launch, though most are never waited for: once the
+ * stream has changed it is too late, the old stream may be destroyed by then.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,8 @@ static pipc_status_t take_context(pipc__cuda_exec_t *x, pipc__error_t *err)
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, CtxGetCurrent, &x->context);
     if (!st && !x->context)
-        st = pipc__fail(err, PIPC_ERR_INVALID, "this thread has no current CUDA context; call "
+        st = pipc__fail(err, PIPC_ERR_INVALID,
+                        "this thread has no current CUDA context; call "
                         "cudaSetDevice() and one more CUDA function, or cuCtxSetCurrent(), first");
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, CtxGetDevice, &x->device);
@@ -92,11 +93,16 @@ static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t st
     x->base.ops = &pipc__exec_cuda;
     x->base.ctl = ctl;
     pipc_status_t st = take_context(x, err);
-    /* Non-blocking: work on the legacy stream, a peer's kernel among it, must not hold up set-up. */
+    /* Non-blocking: work on the legacy stream, a peer's kernel among it, must not hold up set-up.
+     */
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, StreamCreate, &x->stream, CU_STREAM_NON_BLOCKING);
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, EventCreate, &x->last, CU_EVENT_DISABLE_TIMING);
+    /* A first call that is captured waits for it in the graph: an error for an event never
+     * recorded. */
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, EventRecord, x->last, x->stream);
     if (!st)
         st = pipc__cuda_load_kernels(x, err);
     if (!st)
@@ -132,10 +138,12 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
     bool pushed;
 
     if (!pipc__lane_slot_bytes(x->area_bytes, plan->nslots, x->most_lanes))
-        return pipc__fail(err, PIPC_ERR_INVALID, "staging of %zu bytes is too small for plan %s with "
-                          "%d ranks; give %d or more", x->bytes, plan->name, plan->nranks,
-                          PIPC__FLAGS_BYTES + PIPC__BUFFERS * plan->nslots * x->most_lanes *
-                                                  PIPC__SPLIT_BYTES);
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "staging of %zu bytes is too small for plan %s with "
+                          "%d ranks; give %d or more",
+                          x->bytes, plan->name, plan->nranks,
+                          PIPC__FLAGS_BYTES +
+                              PIPC__BUFFERS * plan->nslots * x->most_lanes * PIPC__SPLIT_BYTES);
     pipc_status_t st = enter_or_fail(x, &pushed, err);
     if (st)
         return st;
@@ -158,8 +166,10 @@ static pipc_status_t copy_error(pipc__error_t *to, const pipc__error_t *from)
 static pipc_status_t latch_failure(pipc__cuda_exec_t *x, CUresult rc, const char *call,
                                    pipc__error_t *err)
 {
-    pipc__cuda_fail(x->cu, rc, &x->broken, "the GPU failed at or before call %llu, this program's "
-                    "own kernels included: %s", (unsigned long long)x->last_call, call);
+    pipc__cuda_fail(x->cu, rc, &x->broken,
+                    "the GPU failed at or before call %llu, this program's "
+                    "own kernels included: %s",
+                    (unsigned long long)x->last_call, call);
     if (x->size)
         pipc__control_abort(x->base.ctl, PIPC_ERR_ABORTED, x->rank);
     return copy_error(err, &x->broken);
@@ -173,7 +183,7 @@ static uint64_t wait_for_stall(pipc__cuda_exec_t *x)
     uint64_t stall = 0;
 
     for (int i = 0; i < STALL_MSEC; i++) {
-        bool over = !x->launched || x->cu->EventQuery(x->last) != CUDA_ERROR_NOT_READY;
+        bool over = x->cu->EventQuery(x->last) != CUDA_ERROR_NOT_READY;
         stall = __atomic_load_n(&page->stalled_step, __ATOMIC_ACQUIRE);
         if (stall || over)
             break;
@@ -197,8 +207,10 @@ static pipc_status_t latch_abort(pipc__cuda_exec_t *x, pipc__error_t *err)
         return copy_error(err, &x->broken);
     }
     pipc_status_t st = pipc__control_state(x->base.ctl, &who);
-    return pipc__fail(err, st, "%s %s; no kernel of this rank %d was waiting for a peer (last call "
-                      "%llu)", pipc__control_name(x->base.ctl, who, name, sizeof(name)),
+    return pipc__fail(err, st,
+                      "%s %s; no kernel of this rank %d was waiting for a peer (last call "
+                      "%llu)",
+                      pipc__control_name(x->base.ctl, who, name, sizeof(name)),
                       st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator", x->rank,
                       (unsigned long long)x->last_call);
 }
@@ -209,7 +221,7 @@ static pipc_status_t poll_entered(pipc__cuda_exec_t *x, pipc__error_t *err)
         return copy_error(err, &x->broken);
     if (pipc__control_state(x->base.ctl, NULL))
         return latch_abort(x, err);
-    CUresult rc = x->launched ? x->cu->EventQuery(x->last) : CUDA_SUCCESS;
+    CUresult rc = x->cu->EventQuery(x->last);
     if (rc == CUDA_SUCCESS || rc == CUDA_ERROR_NOT_READY)
         return PIPC_OK;
     return latch_failure(x, rc, "cuEventQuery", err);
@@ -236,7 +248,7 @@ static pipc_status_t drain(pipc__exec_t *exec, pipc__error_t *err)
 
     if (st)
         return st;
-    CUresult rc = x->launched ? x->cu->EventSynchronize(x->last) : CUDA_SUCCESS;
+    CUresult rc = x->cu->EventSynchronize(x->last);
     if (rc && !x->broken.status)
         st = latch_failure(x, rc, "cuEventSynchronize", err);
     else
@@ -311,12 +323,12 @@ static CUresult chain(pipc__cuda_exec_t *x, CUstream stream, bool *capturing)
 {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult rc = x->cu->StreamIsCapturing(stream, &status);
-    unsigned long long id = stream_id(x, stream), last = x->last_stream;
+    unsigned long long last = x->last_stream;
 
     *capturing = status != CU_STREAM_CAPTURE_STATUS_NONE;
     x->captured |= *capturing;
-    x->last_stream = x->captured ? 0 : id;
-    if (rc || (!x->launched && !*capturing) || (id && id == last && !x->captured))
+    x->last_stream = x->captured ? 0 : stream_id(x, stream);
+    if (rc || (x->last_stream && x->last_stream == last))
         return rc;
     return x->cu->StreamWaitEvent(stream, x->last, *capturing ? CU_EVENT_WAIT_EXTERNAL : 0);
 }
@@ -338,10 +350,8 @@ static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int 
                              1, 1, shared, stream, params, NULL);
     if (rc)
         return rc;
-    x->launched = true;
     *what = "cuEventRecord";
-    return x->cu->EventRecordWithFlags(x->last, stream,
-                                       capturing ? CU_EVENT_RECORD_EXTERNAL : 0);
+    return x->cu->EventRecordWithFlags(x->last, stream, capturing ? CU_EVENT_RECORD_EXTERNAL : 0);
 }
 
 static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err)
@@ -386,6 +396,8 @@ static void destroy(pipc__exec_t *exec)
     bool pushed;
 
     if (x && x->cu && x->context && !enter(x, &pushed)) {
+        if (x->last) /* a kernel may still look at the control page */
+            x->cu->EventSynchronize(x->last);
         pipc__cuda_unmap_peers(x);
         pipc__cuda_free(x);
         pipc__cuda_unload_kernels(x);

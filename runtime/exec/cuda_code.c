@@ -24,9 +24,10 @@ static pipc_status_t load_module(pipc__cuda_exec_t *x, pipc__error_t *err)
     x->cu->DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, x->device);
     x->cu->DeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, x->device);
     pipc_status_t st = pipc__cuda_fail(
-        x->cu, rc, err, "kernels for %s (sm_%d%d); if this build holds none for it, configure with "
-        "CUDA_GENCODE, and if the driver is older than nvcc, update it: cuModuleLoadData", name,
-        major, minor);
+        x->cu, rc, err,
+        "kernels for %s (sm_%d%d); if this build holds none for it, configure with "
+        "CUDA_GENCODE, and if the driver is older than nvcc, update it: cuModuleLoadData",
+        name, major, minor);
     if (rc == CUDA_ERROR_NO_BINARY_FOR_GPU || rc == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
         st = PIPC_ERR_UNSUPPORTED;
     if (err)
@@ -51,15 +52,16 @@ static pipc_status_t check_resident(pipc__cuda_exec_t *x, CUfunction f, pipc__er
 {
     int each = 0, sms = 0;
     pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, OccupancyMaxActiveBlocks, &each, f,
-                                      PIPC__LANE_THREADS,
-                                      PIPC__PROGRAM_MAX * sizeof(pipc__op_t));
+                                      PIPC__LANE_THREADS, PIPC__PROGRAM_MAX * sizeof(pipc__op_t));
 
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, DeviceGetAttribute, &sms,
                             CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, x->device);
     if (!st && each * sms < x->most_lanes)
-        st = pipc__fail(err, PIPC_ERR_UNSUPPORTED, "%d blocks of %d threads do not fit on a GPU with "
-                        "%d multiprocessors at once", x->most_lanes, PIPC__LANE_THREADS, sms);
+        st = pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                        "%d blocks of %d threads do not fit on a GPU with "
+                        "%d multiprocessors at once",
+                        x->most_lanes, PIPC__LANE_THREADS, sms);
     return st;
 }
 
@@ -95,8 +97,9 @@ pipc_status_t pipc__cuda_load_program(pipc__cuda_exec_t *x, const pipc__plan_t *
     CUdeviceptr ops = 0;
 
     if (x->nprograms == PIPC__PROGRAMS_MAX || nops > PIPC__PROGRAM_MAX)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s: an executor takes %d plans of %d steps",
-                          plan->name, PIPC__PROGRAMS_MAX, PIPC__PROGRAM_MAX);
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                          "plan %s: an executor takes %d plans of %d steps", plan->name,
+                          PIPC__PROGRAMS_MAX, PIPC__PROGRAM_MAX);
     pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, MemAlloc, &ops, bytes ? bytes : 4);
     if (!st && bytes)
         st = PIPC__CUDA_TRY(x->cu, err, MemcpyHtoDAsync, ops, plan->ops[x->rank], bytes, x->stream);

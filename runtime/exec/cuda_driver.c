@@ -38,7 +38,8 @@ static pipc_status_t find_all(void *lib)
         if (!find(lib, entries[i].symbol, entries[i].offset))
             return pipc__fail(&driver.err, PIPC_ERR_UNSUPPORTED,
                               "libcuda.so.1 has no %s; the NVIDIA driver is too old: R470 or newer "
-                              "is needed", entries[i].symbol);
+                              "is needed",
+                              entries[i].symbol);
     find(lib, "cuStreamGetId", offsetof(pipc__cuda_t, StreamGetId));
     find(lib, "cuFuncLoad", offsetof(pipc__cuda_t, FuncLoad));
     return PIPC_OK;

@@ -26,9 +26,9 @@ typedef struct pipc__cuda_exec {
     const pipc__cuda_t *cu;
     CUcontext context; /* the caller's, not owned */
     CUdevice device;
-    CUstream stream;   /* own; for set-up alone */
-    int rank, size;    /* size 0: not connected */
-    int most_lanes;    /* of a launch; the same on every rank once connected */
+    CUstream stream; /* own; for set-up alone */
+    int rank, size;  /* size 0: not connected */
+    int most_lanes;  /* of a launch; the same on every rank once connected */
 
     CUmodule module;
     CUfunction kernel[PIPC_DTYPE_COUNT];
@@ -41,13 +41,13 @@ typedef struct pipc__cuda_exec {
     CUdeviceptr state;                 /* pipc__lane_state_t */
     bool registered;                   /* the control page is */
 
-    CUevent last;            /* recorded behind each launch */
-    bool launched, captured; /* ever; ever into a graph */
-    unsigned long long last_stream; /* id of the last launch's stream, 0: don't know */
+    CUevent last;                   /* recorded behind each launch */
+    bool captured;                  /* a launch went into a graph */
+    unsigned long long last_stream; /* of the last launch, as stream_id() gives it; 0: don't know */
     uint64_t last_call;
-    pipc__error_t broken;    /* status not PIPC_OK: latched, every call fails with it */
+    pipc__error_t broken; /* status not PIPC_OK: latched, every call fails with it */
 
-    pipc__lane_args_t args;  /* what does not change from launch to launch */
+    pipc__lane_args_t args; /* what does not change from launch to launch */
 } pipc__cuda_exec_t;
 
 /* Load the kernels and force them onto the device, so that no launch ever loads. */

@@ -1,8 +1,8 @@
 /* exec/cuda_memory.c - staging on the GPU: the own, its handle, the peers'. See cuda_exec.h
  *
- * An IPC handle names a whole block of the driver's, 2 MiB or a multiple: what else lay in it, peers
- * could write as well. So staging is whole blocks, and the lanes' state, which peers never touch, is
- * allocated apart.
+ * An IPC handle names a whole block of the driver's, 2 MiB or a multiple: what else lay in it,
+ * peers could write as well. So staging is whole blocks, and the lanes' state, which peers never
+ * touch, is allocated apart.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 /* What a rank tells its peers. */
 typedef struct handle {
     uint32_t version;
-    int32_t most_lanes;  /* what this rank's GPU can give */
-    uint64_t offset;     /* of staging from the start of what the handle names */
-    uint64_t bytes;      /* of staging */
+    int32_t most_lanes; /* what this rank's GPU can give */
+    uint64_t offset;    /* of staging from the start of what the handle names */
+    uint64_t bytes;     /* of staging */
     CUipcMemHandle ipc;
     char bdf[16];
 } handle_t;
@@ -45,8 +45,8 @@ static pipc_status_t reach_page(pipc__cuda_exec_t *x, pipc__error_t *err)
     pipc__page_t *page = pipc__control_page(x->base.ctl);
     size_t bytes = (sizeof(*page) + PAGE - 1) / PAGE * PAGE;
     CUdeviceptr there = 0;
-    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, MemHostRegister, page, bytes,
-                                      CU_MEMHOSTREGISTER_DEVICEMAP);
+    pipc_status_t st =
+        PIPC__CUDA_TRY(x->cu, err, MemHostRegister, page, bytes, CU_MEMHOSTREGISTER_DEVICEMAP);
 
     if (st)
         return st;
@@ -63,8 +63,8 @@ pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc_
     x->bytes = (staging_bytes + BLOCK - 1) / BLOCK * BLOCK;
     if (!x->bytes)
         x->bytes = BLOCK;
-    x->area_bytes = (x->bytes - PIPC__FLAGS_BYTES) / PIPC__BUFFERS / PIPC__SPLIT_BYTES *
-                    PIPC__SPLIT_BYTES;
+    x->area_bytes =
+        (x->bytes - PIPC__FLAGS_BYTES) / PIPC__BUFFERS / PIPC__SPLIT_BYTES * PIPC__SPLIT_BYTES;
     pipc_status_t st = alloc_zeroed(x, &x->own, x->bytes, "staging", err);
     if (!st)
         st = alloc_zeroed(x, &x->state, sizeof(pipc__lane_state_t), "state", err);
@@ -142,7 +142,13 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
     return st;
 }
 
-/* --- peers ----------------------------------------------------------------------------------- */
+/* --- peers -----------------------------------------------------------------------------------
+ *
+ * A mapping outlives the process that made the memory: the driver keeps the block until the last
+ * mapping is closed. A kernel that still pushes when its peer is killed writes into memory that
+ * nobody reads, and no fault comes of it (seen with driver 580 on two H200, pushes under way); it
+ * ends at its next wait, by the abort word.
+ */
 
 /* What keeps this process from rank @r's GPU, as well as can be told; the remedy with it. */
 static const char *why_not(const pipc__cuda_exec_t *x, const handle_t *h)
@@ -165,19 +171,22 @@ static pipc_status_t map_peer(pipc__cuda_exec_t *x, int r, const handle_t *h, pi
     CUresult rc;
 
     pipc__control_name(x->base.ctl, r, name, sizeof(name));
-    if (h->version != VERSION || h->bytes != x->bytes)
-        return pipc__fail(err, PIPC_ERR_MISMATCH, "%s has staging of %llu bytes (version %u), this "
+    if (h->version != VERSION || h->bytes != x->bytes || h->most_lanes < 1)
+        return pipc__fail(err, PIPC_ERR_MISMATCH,
+                          "%s has staging of %llu bytes (version %u), this "
                           "rank %zu (version %u): use the same options and the same pcie-ipc on "
-                          "every rank", name, (unsigned long long)h->bytes, h->version, x->bytes,
-                          VERSION);
+                          "every rank",
+                          name, (unsigned long long)h->bytes, h->version, x->bytes, VERSION);
     rc = x->cu->IpcOpenMemHandle(&x->peer[r], h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     if (rc == CUDA_SUCCESS) {
         x->args.staging[r] = (char *)(x->peer[r] + h->offset);
         return PIPC_OK;
     }
     x->peer[r] = 0;
-    pipc__cuda_fail(x->cu, rc, err, "staging of %s on GPU %s can't be mapped: %s: "
-                    "cuIpcOpenMemHandle", name, h->bdf, why_not(x, h));
+    pipc__cuda_fail(x->cu, rc, err,
+                    "staging of %s on GPU %s can't be mapped: %s: "
+                    "cuIpcOpenMemHandle",
+                    name, h->bdf, why_not(x, h));
     if (err)
         err->status = PIPC_ERR_UNREACHABLE;
     return PIPC_ERR_UNREACHABLE;
@@ -192,11 +201,11 @@ pipc_status_t pipc__cuda_map_peers(pipc__cuda_exec_t *x, const uint8_t (*handles
         handle_t h;
         memcpy(&h, handles[r], sizeof(h));
         h.bdf[sizeof(h.bdf) - 1] = '\0';
-        /* The least of all: every rank comes to the same number. */
-        if (h.most_lanes < x->most_lanes)
-            x->most_lanes = h.most_lanes;
         if (r != x->rank)
             st = map_peer(x, r, &h, err);
+        /* The least of all: every rank comes to the same number. */
+        if (!st && h.most_lanes < x->most_lanes)
+            x->most_lanes = h.most_lanes;
     }
     x->args.staging[x->rank] = (char *)x->own;
     x->args.rank = x->rank;

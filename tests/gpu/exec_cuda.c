@@ -1,6 +1,6 @@
-/* tests/gpu/exec_cuda.c - the CUDA executor: right sums for every plan, type, size, alignment, in and
- * out of place, on two streams, in replayed graphs; peers that die, abort or come late. A GPU a rank:
- * two ranks that wait for each other on one GPU need not make progress.
+/* tests/gpu/exec_cuda.c - the CUDA executor: right sums for every plan, type, size, alignment, in
+ * and out of place, on two streams, in replayed graphs; peers that die, abort or come late. A GPU a
+ * rank: two ranks that wait for each other on one GPU need not make progress.
  *
  * Built twice: as it ships, and with delays (PIPC_PERTURB), where each wait is also taken out once
  * and the result must then be wrong. Skipped where there is no GPU.
@@ -10,7 +10,9 @@
  *               [--rank R --of N --meet FILE]       this process is one rank alone
  *     exec_cuda --time                              microseconds a call
  */
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +20,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -32,11 +33,29 @@
 #define SMALL (2 * MB) /* the least staging: 4 MB take ten rounds */
 #define ROUND 114688   /* 4-byte elements of a full round of both plans there, with all lanes */
 
-static const size_t counts[] = {
-    0,     1,         2,         7,           31,          33,          257,       1000,
-    2047,  2048,      2049,      4097,        16385,       50021,       65535,     ROUND - 1,
-    ROUND, ROUND + 1, 2 * ROUND, 2 * ROUND + 3, 4 * ROUND - 5, 1048571, 1048576,
-};
+static const size_t counts[] = {0,
+                                1,
+                                2,
+                                7,
+                                31,
+                                33,
+                                257,
+                                1000,
+                                2047,
+                                2048,
+                                2049,
+                                4097,
+                                16385,
+                                50021,
+                                65535,
+                                ROUND - 1,
+                                ROUND,
+                                ROUND + 1,
+                                2 * ROUND,
+                                2 * ROUND + 3,
+                                4 * ROUND - 5,
+                                1048571,
+                                1048576};
 #define COUNTS (int)(sizeof(counts) / sizeof(counts[0]))
 
 static int ngpus;
@@ -126,7 +145,7 @@ static int killed_in_mid_call(ranks_t *all, int rank, void *arg)
     ranks_gather(all, rank, NULL, 0, NULL);
     double start = timing_now();
     for (unsigned int call = 0; !st && call < 2000; call++) {
-        pipc__exec_call_t k = {re.plans[call % 2], x,   y,        MB, PIPC_F32, PIPC_SUM,
+        pipc__exec_call_t k = {re.plans[call % 2], x,       y, MB, PIPC_F32, PIPC_SUM,
                                gpu_streams[0],     call + 1};
         st = re.exec->ops->run(re.exec, &k, &err);
         if (rank == 1 && call == 500)
@@ -167,7 +186,7 @@ static CUgraphExec capture(rank_exec_t *re, char **x, char **y)
 
     MUST(StreamBeginCapture, gpu_streams[0], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
     for (int i = 0; i < CAPTURED; i++) {
-        pipc__exec_call_t k = {re->plans[i % 2], x[i], y[i],          ELEMS,
+        pipc__exec_call_t k = {re->plans[i % 2], x[i],     y[i],           ELEMS,
                                PIPC_F32,         PIPC_SUM, gpu_streams[0], (uint64_t)i + 1};
         if (re->exec->ops->run(re->exec, &k, &err)) {
             fprintf(stderr, "# %s\n", err.text);
@@ -232,6 +251,91 @@ static void a_captured_graph_replays(void **state)
     assert_int_equal(ranks_run(most_ranks(), replay_and_call, &job, 60), 0);
 }
 
+/* --- threads, life --------------------------------------------------------------------------- */
+
+/* A thread that no context is current in, as a framework's may be. */
+typedef struct caller {
+    rank_exec_t *re;
+    const pipc__exec_call_t *call;
+    pipc_status_t st;
+} caller_t;
+
+static void *call_from_thread(void *arg)
+{
+    caller_t *c = arg;
+    pipc__exec_t *x = c->re->exec;
+    CUcontext now = NULL;
+
+    c->st = x->ops->run(x, c->call, NULL);
+    if (!c->st)
+        c->st = x->ops->drain(x, NULL);
+    if (!c->st)
+        c->st = x->ops->poll(x, NULL);
+    if (gpu->CtxGetCurrent(&now) || now) /* and none afterwards */
+        c->st = PIPC_ERR_INTERNAL;
+    return NULL;
+}
+
+static int call_without_context(ranks_t *all, int rank, void *arg)
+{
+    const exec_job_t *job = arg;
+    float host[100], want[100];
+    rank_exec_t re;
+    pthread_t thread;
+
+    job->memory->begin(rank);
+    rank_exec_open(&re, job->ops, job->staging_bytes, all, rank);
+    char *x = job->memory->alloc(sizeof(host)), *y = job->memory->alloc(sizeof(host));
+    test_fill(host, 100, PIPC_F32, rank, 1);
+    job->memory->put(x, host, sizeof(host));
+    pipc__exec_call_t k = {re.plans[1], x, y, 100, PIPC_F32, PIPC_SUM, gpu_streams[0], 1};
+    caller_t caller = {&re, &k, PIPC_OK};
+    if (pthread_create(&thread, NULL, call_from_thread, &caller) || pthread_join(thread, NULL))
+        return 2;
+    job->memory->get(host, y, sizeof(host));
+    test_expect(want, 100, PIPC_F32, ranks_size(all), 1);
+    rank_exec_close(&re);
+    return caller.st || memcmp(host, want, sizeof(want));
+}
+
+static void any_thread_can_call(void **state)
+{
+    exec_job_t job = make_job(SMALL, -1, 0);
+
+    (void)state;
+    assert_int_equal(ranks_run(most_ranks(), call_without_context, &job, 60), 0);
+}
+
+static int open_and_close(ranks_t *all, int rank, void *arg)
+{
+    const exec_job_t *job = arg;
+    size_t left[2] = {0, 0}, total;
+    rank_exec_t re;
+
+    job->memory->begin(rank);
+    for (int i = 0; i < 12; i++) {
+        rank_exec_open(&re, job->ops, job->staging_bytes, all, rank);
+        int bad = exec_calls(&re, job, rank, ranks_size(all), (unsigned int)i, 1);
+        rank_exec_close(&re);
+        if (bad)
+            return bad;
+        ranks_gather(all, rank, NULL, 0, NULL);
+        if (i % 9 == 2)
+            MUST(MemGetInfo, &left[i / 9], &total);
+    }
+    if (left[0] != left[1])
+        fprintf(stderr, "# rank %d: %zu bytes were free, %zu are now\n", rank, left[0], left[1]);
+    return left[0] != left[1];
+}
+
+static void all_memory_is_given_back(void **state)
+{
+    exec_job_t job = make_job(SMALL, -1, 0);
+
+    (void)state;
+    assert_int_equal(ranks_run(most_ranks(), open_and_close, &job, 60), 0);
+}
+
 /* --- errors ---------------------------------------------------------------------------------- */
 
 static int create_without_context(ranks_t *all, int rank, void *arg)
@@ -251,6 +355,57 @@ static int create_without_context(ranks_t *all, int rank, void *arg)
     pipc_status_t st = pipc__exec_cuda.create(&x, ctl, SMALL, handle, &place, &err);
     pipc__control_destroy(ctl);
     return st != PIPC_ERR_INVALID || x || !strstr(err.text, "no current CUDA context");
+}
+
+/* Connect rank 0 to a rank 1 with the handle of an executor that has @bytes of staging. */
+static pipc_status_t connect_to(pipc__control_t *ctl, size_t bytes, bool spoil, pipc__error_t *err)
+{
+    uint8_t handles[2][PIPC__HANDLE_MAX];
+    pipc__exec_place_t place;
+    pipc__control_t *other;
+    pipc__segment_handle_t h;
+    pipc__exec_t *x, *y;
+
+    if (pipc__control_create(&other, &h, err) ||
+        pipc__exec_cuda.create(&x, ctl, SMALL, handles[0], &place, err) ||
+        pipc__exec_cuda.create(&y, other, bytes, handles[1], &place, err))
+        return PIPC_ERR_INTERNAL;
+    for (int i = 24; spoil && i < 88; i++)
+        handles[1][i] ^= 0x5a;
+    pipc_status_t st =
+        pipc__exec_cuda.connect(x, 0, 2, (const uint8_t(*)[PIPC__HANDLE_MAX])handles, err);
+    pipc__exec_cuda.disconnect(x);
+    pipc__exec_cuda.destroy(x);
+    pipc__exec_cuda.destroy(y);
+    pipc__control_destroy(other);
+    return st;
+}
+
+static int connect_badly(ranks_t *all, int rank, void *arg)
+{
+    pipc__segment_handle_t h;
+    pipc__control_t *ctl;
+    pipc__error_t err;
+
+    (void)all;
+    (void)arg;
+    exec_memory_gpu.begin(rank);
+    if (pipc__control_create(&ctl, &h, &err))
+        return 1;
+    if (connect_to(ctl, 4 * MB, false, &err) != PIPC_ERR_MISMATCH)
+        return 2;
+    fprintf(stderr, "# %s\n", err.text);
+    if (connect_to(ctl, SMALL, true, &err) != PIPC_ERR_UNREACHABLE)
+        return 3;
+    fprintf(stderr, "# %s\n", err.text);
+    pipc__control_destroy(ctl);
+    return 0;
+}
+
+static void a_peer_that_does_not_fit_is_refused(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(1, connect_badly, NULL, 60), 0);
 }
 
 static void a_thread_without_context_is_told(void **state)
@@ -297,6 +452,7 @@ static int all_tests(void)
     const struct CMUnitTest alone[] = {
 #ifndef PIPC_PERTURB
         cmocka_unit_test(a_thread_without_context_is_told),
+        cmocka_unit_test(a_peer_that_does_not_fit_is_refused),
 #endif
         cmocka_unit_test(every_plan_type_size_and_alignment_sums_right),
     };
@@ -312,6 +468,9 @@ static int all_tests(void)
         cmocka_unit_test(a_late_peer_is_waited_for),
         cmocka_unit_test(a_peer_killed_in_mid_call_is_named),
         cmocka_unit_test(a_captured_graph_replays),
+        cmocka_unit_test(any_thread_can_call),
+        cmocka_unit_test(all_memory_is_given_back),
+        cmocka_unit_test(a_peer_that_does_not_fit_is_refused),
 #endif
     };
 
@@ -333,13 +492,17 @@ static int run_one_size(int argc, char **argv)
     size_t count = strtoull(option(argc, argv, "--bytes", "0"), NULL, 10) / 4;
     exec_job_t job = make_job(SMALL, -1, atoi(option(argc, argv, "--calls", "12")));
     const char *meet = option(argc, argv, "--meet", NULL);
+    int bad;
 
     job.counts = &count;
     job.ncounts = 1;
-    if (!meet)
-        return ranks_run(most_ranks(), exec_job_body, &job, 300);
-    return ranks_join(meet, atoi(option(argc, argv, "--rank", "0")),
-                      atoi(option(argc, argv, "--of", "1")), exec_job_body, &job);
+    if (meet)
+        bad = ranks_join(meet, atoi(option(argc, argv, "--rank", "0")),
+                         atoi(option(argc, argv, "--of", "1")), exec_job_body, &job);
+    else
+        bad = ranks_run(most_ranks(), exec_job_body, &job, 300);
+    printf("# %d calls of %zu elements: %s\n", job.calls, count, bad ? "not right" : "right");
+    return bad;
 }
 
 int main(int argc, char **argv)

@@ -6,8 +6,8 @@
 #include "runtime/exec/cuda_driver.h"
 #include "tests/unit/exec_calls.h"
 
-/* GPUs that can be used; with 0 @why (of 512 bytes) says why there is none. Asks in a process of its
- * own, since a process that has used CUDA can't fork ranks that use it. */
+/* GPUs that can be used; with 0 @why (of 512 bytes) says why there is none. Asks in a process of
+ * its own, since a process that has used CUDA can't fork ranks that use it. */
 int gpu_count(char *why);
 
 /* Of this rank's process, after exec_memory_gpu.begin(): rank r has GPU r modulo their number. */

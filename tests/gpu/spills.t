@@ -1,6 +1,7 @@
 #!/bin/sh
-# No kernel spills registers: a spill goes through memory in the innermost loops. Reads ptxas' report.
+# No kernel spills registers: a spill goes through memory in the innermost loops.
 top=${PIPC_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+# ptxas' words, kept by kernels/local.mk
 report=${PIPC_BUILDDIR:-$top}/kernels/allreduce.ptxas
 # shellcheck source=tests/lib/tap.sh
 . "$top/tests/lib/tap.sh"

@@ -55,11 +55,42 @@ static void one_row(ranks_t *all, int rank, rank_exec_t *re, const pipc__plan_t 
     ranks_gather(all, rank, &own, sizeof(own), each);
     for (int r = 0; r < n; r++) {
         slowest.usec = each[r].usec > slowest.usec ? each[r].usec : slowest.usec;
-        slowest.host_usec = each[r].host_usec > slowest.host_usec ? each[r].host_usec : slowest.host_usec;
+        slowest.host_usec =
+            each[r].host_usec > slowest.host_usec ? each[r].host_usec : slowest.host_usec;
     }
     if (rank == 0)
         printf("%12zu  %-10s %10.2f us  %8.2f GB/s busbw  %6.2f us to enqueue\n", bytes, plan->name,
-               slowest.usec, (double)bytes / slowest.usec / 1e3 * 2 * (n - 1) / n, slowest.host_usec);
+               slowest.usec, (double)bytes / slowest.usec / 1e3 * 2 * (n - 1) / n,
+               slowest.host_usec);
+}
+
+/* What the driver's calls of one launch cost the host, but for the launch itself. */
+static void host_rows(void)
+{
+    CUstreamCaptureStatus status;
+    unsigned long long id;
+    CUcontext context;
+    CUevent event;
+    double t[5];
+
+    MUST(EventCreate, &event, CU_EVENT_DISABLE_TIMING);
+    t[0] = timing_now();
+    for (int i = 0; i < 1000; i++)
+        MUST(CtxGetCurrent, &context);
+    t[1] = timing_now();
+    for (int i = 0; i < 1000; i++)
+        MUST(StreamIsCapturing, gpu_streams[0], &status);
+    t[2] = timing_now();
+    for (int i = 0; gpu->StreamGetId && i < 1000; i++)
+        MUST(StreamGetId, gpu_streams[0], &id);
+    t[3] = timing_now();
+    for (int i = 0; i < 1000; i++)
+        MUST(EventRecordWithFlags, event, gpu_streams[0], 0);
+    t[4] = timing_now();
+    MUST(StreamSynchronize, gpu_streams[0]);
+    MUST(EventDestroy, event);
+    printf("host, us: context %.3f, capturing? %.3f, stream's id %.3f, event %.3f\n",
+           (t[1] - t[0]) * 1e3, (t[2] - t[1]) * 1e3, (t[3] - t[2]) * 1e3, (t[4] - t[3]) * 1e3);
 }
 
 int timing_body(ranks_t *all, int rank, void *arg)
@@ -76,6 +107,8 @@ int timing_body(ranks_t *all, int rank, void *arg)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         for (int p = 0; p < re.nplans; p++)
             one_row(all, rank, &re, re.plans[p], sizes[i], x, y);
+    if (rank == 0)
+        host_rows();
     fflush(stdout);
     rank_exec_close(&re);
     return 0;

@@ -26,20 +26,20 @@ typedef struct exec_job {
     size_t staging_bytes;
     const size_t *counts; /* elements; call i has counts[i % ncounts] */
     int ncounts;
-    int plan;             /* -1: alternate */
-    int calls, batch;     /* batch: calls that are made before the first result is looked at */
-    int drop_step;        /* perturbed builds: the wait to take out, or -1 */
-    uint32_t max_usec;    /* perturbed builds: longest delay */
-    int one_area;         /* perturbed builds */
+    int plan;          /* -1: alternate */
+    int calls, batch;  /* batch: calls that are made before the first result is looked at */
+    int drop_step;     /* perturbed builds: the wait to take out, or -1 */
+    uint32_t max_usec; /* perturbed builds: longest delay */
+    int one_area;      /* perturbed builds */
 } exec_job_t;
 
 /* Bits of what exec_calls() found. */
-#define EXEC_WRONG 1   /* a result is wrong */
-#define EXEC_FAILED 2  /* a call failed; its text went to stderr */
-#define EXEC_BEYOND 4  /* something beside the output was touched */
+#define EXEC_WRONG 1  /* a result is wrong */
+#define EXEC_FAILED 2 /* a call failed; its text went to stderr */
+#define EXEC_BEYOND 4 /* something beside the output was touched */
 
-/* Make calls @first .. @first + @ncalls - 1, in batches, and look at every byte of the results. Types,
- * plans, alignments, in and out of place take turns. Collective; returns bits. */
+/* Make calls @first .. @first + @ncalls - 1, in batches, and look at every byte of the results.
+ * Types, plans, alignments, in and out of place take turns. Collective; returns bits. */
 int exec_calls(rank_exec_t *re, const exec_job_t *job, int rank, int n, unsigned int first,
                unsigned int ncalls);
 
@@ -54,15 +54,16 @@ typedef struct exec_loss {
     unsigned int late_msec; /* not 0: it only comes late */
 } exec_loss_t;
 
-/* Returns 0 when everything was as it must be: the text names victim, call and step, within 5 s, and
- * all can be freed; the victim that dies exits with 9. For ranks_run(); @arg is an exec_loss_t. */
+/* Returns 0 when everything was as it must be: the text names victim, call and step, within 5 s,
+ * and all can be freed; the victim that dies exits with 9. For ranks_run(); @arg is an exec_loss_t.
+ */
 int exec_loss_body(ranks_t *all, int rank, void *arg);
 
 /* Free everything though the peers are gone. */
 void exec_free_after_loss(rank_exec_t *re);
 
-/* Perturbed builds: take out each wait of each plan in turn; returns how many were tried, or -1, and
- * says so on stderr, when the results stayed right without one. */
+/* Perturbed builds: take out each wait of each plan in turn; returns how many were tried, or -1,
+ * and says so on stderr, when the results stayed right without one. */
 int exec_drop_each_wait(exec_job_t job, int nranks, int seconds);
 
 #endif

@@ -22,8 +22,9 @@ int ranks_run(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg, 
 int ranks_run_each(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg, int seconds,
                    int *exits);
 
-/* This process is rank @rank of @n; the others are started by hand. They meet over @file, which must
- * be absent or empty at first. For tools that follow one process only. Returns what body() returns. */
+/* This process is rank @rank of @n; the others are started by hand. They meet over @file, which
+ * must be absent or empty at first. For tools that follow one process only. Returns what body()
+ * returns. */
 int ranks_join(const char *file, int rank, int n, int (*body)(ranks_t *all, int rank, void *arg),
                void *arg);
 
