@@ -61,7 +61,7 @@ start_slurmd() {
 }
 
 nodes_idle() {
-    [ "$(timeout 5 sinfo -h -N -o %T 2>/dev/null | grep -cx idle)" = "${cluster_option[NODES]}" ]
+    [ "$(timeout 5 sinfo -h -N -o '%N %T' 2>/dev/null | sort -u | grep -c ' idle$')" = "${cluster_option[NODES]}" ]
 }
 
 # The wait for the cluster ends when it is up or when a daemon has died.
@@ -74,13 +74,20 @@ up_or_broken() {
     return 1
 }
 
-cluster_explain() {
+# complaints NUMBER: the last errors in each daemon's log; an empty state is none
+complaints() {
     local log
-    echo "pcie-ipc: the private cluster did not come up:" >&2
-    for log in "$run"/log/*; do
-        [ ! -s "$log" ] || tail -n 8 -- "$log" | sed "s|^|  ${log##*/}: |"
-    done >&2
+    for log in "$run"/log/*.out; do
+        [ ! -s "$log" ] || grep -E 'error|fatal|Error' "$log" | grep -v 'state \(save \)\?file' | tail -n "$1" |
+            sed "s|^|${log##*/}: |"
+    done | sed 's/\.out: [a-z]*: /: /'
 }
+
+cluster_explain() {
+    echo "pcie-ipc: the private cluster did not come up:"
+    complaints 3 | sed 's/^/  /'
+    timeout 5 sinfo -N -o '%N %T %E' 2>&1 | sed 's/^/  /'
+} >&2
 
 cluster_boot() {
     local number

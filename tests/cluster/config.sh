@@ -109,9 +109,17 @@ InactiveLimit=0
 Waittime=0
 SrunPortRange=20000-29999
 NodeName=n[$(range 1 "$nodes")] NodeAddr=127.0.0.1 Port=[$(range 17001 $((17000 + nodes)))] CPUs=$cpus Boards=1 SocketsPerBoard=$sockets CoresPerSocket=$((cpus / sockets)) ThreadsPerCore=1 RealMemory=2000 Gres=gpu:$gpus State=UNKNOWN
-PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+# A GPU brings its share of the cores, so that -N2 -n8 --gpus-per-node=4 is four ranks on each node, not 7 and 1
+PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP$(config_share)
 ${cluster_option[SLURM_CONF_EXTRA]}
 END
+}
+
+config_share() {
+    local gpus=${cluster_option[GPUS]}
+    if [ "$gpus" != 0 ] && [ $((cluster_option[CPUS] / gpus)) != 0 ]; then
+        echo " DefCpuPerGPU=$((cluster_option[CPUS] / gpus))"
+    fi
 }
 
 # Half of the GPUs sit with each half of the cores.

@@ -54,11 +54,7 @@ limit_clients() {
 
 # What the daemons complained about, for the reader of a failed file
 show_complaints() {
-    local log
-    [ "$tap_failed" != 0 ] || return 0
-    for log in "$run"/log/*.log; do
-        [ ! -e "$log" ] || grep -E 'error|fatal' "$log" | grep -v 'state \(save \)\?file' | tail -n 10 | sed "s|^|# ${log##*/}: |"
-    done
+    [ "$tap_failed" = 0 ] || complaints 10 | sed 's/^/# /'
 }
 
 cluster_start() {
