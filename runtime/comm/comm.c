@@ -87,9 +87,21 @@ pipc_status_t pipc_allreduce(pipc_comm_t *c, const void *send, void *recv, size_
         return PIPC_OK;
     const pipc__plan_t *plan = pipc__comm_plan(c, count * pipc_dtype_bytes(dtype));
     pipc__exec_call_t call = {plan, send, recv, count, dtype, op, stream, c->calls};
-    if (!c->exec->ops->run(c->exec, &call, &err))
+    pthread_mutex_lock(&c->lock);
+    pipc_status_t st = c->exec->ops->run(c->exec, &call, &err);
+    pthread_mutex_unlock(&c->lock);
+    return st ? die(c, &err) : PIPC_OK;
+}
+
+/* Ask the executor, unless another thread is in a call: that one will hear of it, and to wait for it
+ * here could be to wait for a late peer. */
+static pipc_status_t poll(pipc_comm_t *c, pipc__error_t *err)
+{
+    if (pthread_mutex_trylock(&c->lock))
         return PIPC_OK;
-    return die(c, &err);
+    pipc_status_t st = c->exec->ops->poll(c->exec, err);
+    pthread_mutex_unlock(&c->lock);
+    return st;
 }
 
 pipc_status_t pipc_comm_async_error(pipc_comm_t *c, pipc_status_t *async)
@@ -103,7 +115,7 @@ pipc_status_t pipc_comm_async_error(pipc_comm_t *c, pipc_status_t *async)
     *async = dead(c);
     if (*async)
         return PIPC_OK;
-    if (c->exec->ops->poll(c->exec, &err)) {
+    if (poll(c, &err)) {
         *async = die(c, &err);
         return PIPC_OK;
     }
@@ -143,6 +155,7 @@ pipc_status_t pipc_comm_destroy(pipc_comm_t *c)
         st = pipc__control_gather(c->ctl, NULL, 0, NULL, &err);
     c->exec->ops->destroy(c->exec);
     pipc__control_destroy(c->ctl);
+    pthread_mutex_destroy(&c->lock);
     for (int k = 0; k < PIPC__PLAN_KINDS; k++)
         pipc__plan_free(c->plan[k]);
     free(c->recs);

@@ -4,6 +4,7 @@
 #define PIPC_COMM_COMM_H
 
 #include <pcie-ipc/comm.h>
+#include <pthread.h>
 
 #include "runtime/exec/exec.h"
 #include "runtime/plan/generate.h"
@@ -17,6 +18,7 @@ struct pipc_comm {
     pipc__exec_t *exec;
     pipc__plan_t *plan[PIPC__PLAN_KINDS];
     pipc__table_t table;
+    pthread_mutex_t lock; /* of exec's run, poll and drain, which know no threads */
     uint64_t calls;
     _Atomic int dying;    /* 1 once somebody writes error */
     _Atomic int dead;     /* pipc_status_t that is latched; error holds its text */

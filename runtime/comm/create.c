@@ -246,6 +246,7 @@ static void discard(pipc_comm_t *c)
     if (c->exec)
         c->exec->ops->destroy(c->exec);
     pipc__control_destroy(c->ctl);
+    pthread_mutex_destroy(&c->lock);
     for (int k = 0; k < PIPC__PLAN_KINDS; k++)
         pipc__plan_free(c->plan[k]);
     free(c);
@@ -265,6 +266,7 @@ pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *co
     b.comm = calloc(1, sizeof(*b.comm));
     if (!b.comm)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a communicator");
+    pthread_mutex_init(&b.comm->lock, NULL);
     st = build(&b, xchg, err);
     b.comm->recs = b.all;
     if (st) {
