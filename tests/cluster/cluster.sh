@@ -151,5 +151,7 @@ cluster_halt() {
         # shellcheck disable=SC2046 # lists of numbers
         kill -KILL $(family $(steps)) 2>/dev/null
     fi
-    for daemon in "$run"/pid/*; do stop_daemon "${daemon##*/}"; done
+    for daemon in "$run"/pid/*; do
+        [ ! -e "$daemon" ] || stop_daemon "${daemon##*/}"
+    done
 }

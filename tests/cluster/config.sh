@@ -135,10 +135,11 @@ config_gres() {
     fi
 }
 
-# The nodes' cores are invented: constraining tasks to them would fail on a smaller machine.
+# The nodes' cores are invented: constraining tasks to them would fail on a smaller machine.  slurmd opens its cgroup
+# plugin even where nothing uses it: v1 then asks for nothing, while v2 wants the whole hierarchy set up.
 config_cgroup() {
     local version=v1
-    [ "$PCIE_IPC_SANDBOX" != cgroup2 ] || version=v2
+    if [ "$PCIE_IPC_SANDBOX" = cgroup2 ] && [[ ${cluster_option[*]} == */cgroup* ]]; then version=v2; fi
     cat <<END
 CgroupPlugin=cgroup/$version
 CgroupMountpoint=/sys/fs/cgroup

@@ -67,7 +67,7 @@ cluster_start() {
 cluster_start_constrained() {
     cluster_boot CONSTRAIN_DEVICES=yes "$@" 2>"$tap_log" && return
     # shellcheck disable=SC2034 # for the test file
-    cluster_reason="devices cannot be constrained here ($PCIE_IPC_SANDBOX): $(tail -n 1 "$tap_log")"
+    cluster_reason="devices cannot be constrained here ($PCIE_IPC_SANDBOX): $(grep -m 1 fatal "$tap_log" || head -n 1 "$tap_log")"
     # Cgroup version 1 is known to work: there, this is a failure.
     [ "$PCIE_IPC_SANDBOX" != cgroup ] || cluster_start CONSTRAIN_DEVICES=yes "$@"
     cluster_halt
