@@ -171,7 +171,7 @@ static pipc_status_t run_type(bench_t *b, pipc_dtype_t dtype, uint64_t *wrong, p
     for (;;) {
         bench_row_t row;
         size_t count = bytes / elem;
-        pipc_status_t st = bench_measure(b, count, dtype, &row, err);
+        pipc_status_t st = bench_measure(b, count, dtype, PIPC_SUM, &row, err);
         if (!st)
             st = bench_slowest_node(b, &row, err);
         if (st)

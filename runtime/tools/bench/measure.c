@@ -21,6 +21,7 @@
 typedef struct message {
     size_t count, bytes;
     pipc_dtype_t dtype;
+    pipc_redop_t op;
     bool in_place;
 } message_t;
 
@@ -35,7 +36,7 @@ static pipc_status_t call(bench_t *b, const message_t *m, bool peer, pipc__error
 
     if (peer)
         return bench_nccl_allreduce(in, b->recv, m->count, m->dtype, b->device.stream, err);
-    return own_error(pipc_allreduce(b->comm, in, b->recv, m->count, m->dtype, PIPC_SUM,
+    return own_error(pipc_allreduce(b->comm, in, b->recv, m->count, m->dtype, m->op,
                                     b->device.stream), err);
 }
 
@@ -67,7 +68,7 @@ static pipc_status_t one_result(bench_t *b, const message_t *m, bench_pattern_t 
 
     memset(b->host, 0xa5, m->bytes);
     st = b->device.write(b->recv, b->host, m->bytes, err);
-    bench_fill(b->host, m->count, m->dtype, pattern, b->comm->rank);
+    bench_fill(b->host, m->count, m->dtype, m->op, pattern, b->comm->rank, b->comm->size);
     if (!st)
         st = b->device.write(m->in_place ? b->recv : b->send, b->host, m->bytes, err);
     if (!st)
@@ -101,7 +102,7 @@ static pipc_status_t check(bench_t *b, const message_t *m, uint64_t *wrong, pipc
     pipc_status_t st = one_result(b, m, BENCH_EXACT, err);
 
     if (!st) {
-        mine = bench_count_wrong(b->host, m->count, m->dtype, b->comm->size);
+        mine = bench_count_wrong(b->host, m->count, m->dtype, m->op, b->comm->size);
         st = one_result(b, m, BENCH_RANDOM, err);
     }
     if (!st)
@@ -173,14 +174,14 @@ static pipc_status_t time_it(bench_t *b, const message_t *m, bench_cell_t *cell,
     return st;
 }
 
-pipc_status_t bench_measure(bench_t *b, size_t count, pipc_dtype_t dtype, bench_row_t *row,
-                            pipc__error_t *err)
+pipc_status_t bench_measure(bench_t *b, size_t count, pipc_dtype_t dtype, pipc_redop_t op,
+                            bench_row_t *row, pipc__error_t *err)
 {
     pipc_status_t st = PIPC_OK;
 
     memset(row, 0, sizeof(*row));
     for (int i = 0; !st && i < 2; i++) {
-        message_t m = {count, count * pipc_dtype_bytes(dtype), dtype, i == 1};
+        message_t m = {count, count * pipc_dtype_bytes(dtype), dtype, op, i == 1};
         if (b->options.check)
             st = check(b, &m, &row->cell[i].wrong, err);
         if (!st)

@@ -28,8 +28,8 @@ typedef struct bench_row {
 } bench_row_t;
 
 /* Collective over the communicator. */
-pipc_status_t bench_measure(bench_t *b, size_t count, pipc_dtype_t dtype, bench_row_t *row,
-                            pipc__error_t *err);
+pipc_status_t bench_measure(bench_t *b, size_t count, pipc_dtype_t dtype, pipc_redop_t op,
+                            bench_row_t *row, pipc__error_t *err);
 
 /* Row over all nodes of the job: the slowest time, all wrong values. Collective over the job. Does
  * nothing when the communicator is the whole job. */
