@@ -193,6 +193,9 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
     cpu_round_t k = {.call = call, .elem_bytes = pipc_dtype_bytes(call->dtype)};
     pipc_status_t st = PIPC_OK;
 
+    if (!pipc__reduce_has(call->dtype, call->op))
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "%s of %s is not there yet",
+                          pipc_redop_string(call->op), pipc_dtype_string(call->dtype));
     k.slot_bytes = pipc__lane_slot_bytes(x->area_bytes, call->plan->nslots, 1);
     size_t most = pipc__round_elems(k.slot_bytes, k.elem_bytes, call->plan->nchunks, 1);
     for (uint64_t i = 0; !st && k.first < call->count; i++) {

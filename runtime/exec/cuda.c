@@ -271,7 +271,8 @@ static int find_program(const pipc__cuda_exec_t *x, const pipc__plan_t *plan)
 static pipc_status_t check_call(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
                                 pipc__error_t *err)
 {
-    if ((unsigned int)call->dtype >= PIPC_DTYPE_COUNT || call->op != PIPC_SUM)
+    if ((unsigned int)call->dtype >= PIPC_DTYPE_COUNT || call->op != PIPC_SUM ||
+        !x->kernel[call->dtype])
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "the CUDA executor has no kernel for %s of %s",
                           pipc_redop_string(call->op), pipc_dtype_string(call->dtype));
     if (find_program(x, call->plan) < 0)

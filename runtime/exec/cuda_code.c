@@ -70,6 +70,8 @@ pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
     pipc_status_t st = load_module(x, err);
 
     for (int t = 0; !st && t < PIPC_DTYPE_COUNT; t++) {
+        if (!kernels[t])
+            continue;
         st = PIPC__CUDA_TRY(x->cu, err, ModuleGetFunction, &x->kernel[t], x->module, kernels[t]);
         if (!st)
             st = force_load(x, x->kernel[t], err);

@@ -81,3 +81,8 @@ void pipc__reduce(pipc_dtype_t dtype, pipc_redop_t op, void *dst, const void *co
     for (size_t at = 0; at < n; at += BLOCK)
         f(dst, src, nsrc, at, n - at < BLOCK ? n - at : BLOCK);
 }
+
+int pipc__reduce_has(pipc_dtype_t dtype, pipc_redop_t op)
+{
+    return functions[op][dtype] != NULL;
+}

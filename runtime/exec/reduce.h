@@ -12,4 +12,6 @@
 void pipc__reduce(pipc_dtype_t dtype, pipc_redop_t op, void *dst, const void *const *src, int nsrc,
                   size_t n);
 
+int pipc__reduce_has(pipc_dtype_t dtype, pipc_redop_t op);
+
 #endif

@@ -81,7 +81,7 @@ static test_call_t pick(const rank_exec_t *re, const exec_job_t *job, unsigned i
     c.k = (pipc__exec_call_t){
         .plan = re->plans[plan],
         .count = job->counts[call % (unsigned int)job->ncounts],
-        .dtype = (pipc_dtype_t)(call % PIPC_DTYPE_COUNT),
+        .dtype = (pipc_dtype_t)(call % 3),
         .op = PIPC_SUM,
         .stream = job->memory->stream(call),
         .number = call + 1,
