@@ -30,7 +30,7 @@ EXTRA_DIST += spank/spank.map
 
 # Second object: opened in slurmstepd for steps that have the flag.
 if HAVE_SLURM
-pipcplugin_LTLIBRARIES = pcie_ipc_bind.la
+pipcplugin_LTLIBRARIES += pcie_ipc_bind.la
 endif
 pcie_ipc_bind_la_SOURCES = spank/bind_object.c
 pcie_ipc_bind_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)

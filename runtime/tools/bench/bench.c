@@ -2,12 +2,13 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unistd.h>
 
 #include "config.h"
 #include "runtime/base/log.h"
+#include "runtime/tools/bench/json.h"
 #include "runtime/tools/bench/measure.h"
-#include "runtime/tools/bench/peer.h"
+#include "runtime/tools/bench/table.h"
 
 static int complain(const bench_t *b, const pipc__error_t *err)
 {
@@ -75,6 +76,24 @@ static pipc_status_t open_buffers(bench_t *b, pipc__error_t *err)
     return b->recv ? PIPC_OK : err->status;
 }
 
+/* Options that do not go together, known once the device is. */
+static pipc_status_t judge_wishes(const bench_t *b, pipc__error_t *err)
+{
+    const bench_peer_t *peer = b->options.peer;
+    bool on_gpu = b->device.stream;
+
+    if (peer && peer->on_gpu && !on_gpu)
+        return pipc__fail(err, PIPC_ERR_INVALID, "--peer %s needs GPUs; leave it out, or use --backend "
+                          "cuda on a machine that has them", peer->name);
+    if (peer && !peer->on_gpu && on_gpu)
+        return pipc__fail(err, PIPC_ERR_INVALID, "--peer %s works on host memory; use --backend cpu",
+                          peer->name);
+    if (b->options.graph && !b->device.capture)
+        return pipc__fail(err, PIPC_ERR_INVALID, "-G needs GPUs; leave it out, or use --backend cuda on "
+                          "a machine that has them");
+    return PIPC_OK;
+}
+
 static pipc_status_t open_all(bench_t *b, pipc__error_t *err)
 {
     pipc_status_t st = open_device(b, err);
@@ -83,17 +102,17 @@ static pipc_status_t open_all(bench_t *b, pipc__error_t *err)
         st = open_comm(b, err);
     if (!st)
         st = open_buffers(b, err);
-    if (!st && b->options.peer_nccl && !b->device.stream)
-        st = pipc__fail(err, PIPC_ERR_INVALID, "--peer nccl needs GPUs; leave it out, or use --backend "
-                        "cuda on a machine that has them");
-    if (!st && b->options.peer_nccl)
-        st = bench_nccl_open(b->options.nccl_path, b->comm, err);
+    if (!st)
+        st = judge_wishes(b, err);
+    if (!st && b->options.peer)
+        st = b->options.peer->open(b->options.peer_path, b->comm, err);
     return st;
 }
 
 static void close_all(bench_t *b)
 {
-    bench_nccl_close();
+    if (b->options.peer)
+        b->options.peer->close();
     if (b->send)
         b->device.release(b->send);
     if (b->recv)
@@ -104,85 +123,76 @@ static void close_all(bench_t *b)
         b->device.close();
 }
 
-/* --- table ---------------------------------------------------------------------------------- */
+/* --- rows ----------------------------------------------------------------------------------- */
 
 static bool prints(const bench_t *b)
 {
     return b->comm->recs[b->comm->rank].rank == 0;
 }
 
-static void print_head(const bench_t *b)
+/* The size after @bytes; 0 behind the last one. */
+static size_t next_size(const bench_options_t *o, size_t bytes)
 {
-    const bench_options_t *o = &b->options;
-    const pipc__record_t *r = b->comm->recs;
-
-    printf("# pcie-ipc-bench %s  backend %s  ranks %d of %d%s  minbytes %zu maxbytes %zu step %d (factor)"
-           "  warmup %d iters %d  check %d%s%s\n", PACKAGE_VERSION, b->device.name, b->comm->size,
-           r[0].size, o->per_node ? " (one communicator a node)" : "", o->min_bytes, o->max_bytes,
-           o->factor, o->warmup, o->iterations, o->check, o->peer_nccl ? "  peer " : "",
-           o->peer_nccl ? bench_nccl_version() : "");
-    for (int i = 0; i < b->comm->size; i++)
-        printf("#  rank %3d  pid %7d  on %s%s%s\n", r[i].rank, r[i].pid, r[i].host,
-               r[i].bdf[0] ? "  GPU " : "", r[i].bdf);
-    const char *more = o->peer_nccl ? "     nccl  ratio" : "";
-    printf("#\n#%45s  %-35s%*s  %s\n", "", "out-of-place", (int)strlen(more), "", "in-place");
-    for (int line = 0; line < 2; line++) {
-        printf("#%12s %12s %7s %6s %8s", line ? "(B)" : "size", line ? "(elements)" : "count",
-               line ? "" : "type", line ? "" : "redop", line ? "" : "plan");
-        for (int i = 0; i < 2; i++)
-            printf(" %9s %7s %7s %7s%s", line ? "(us)" : "time", line ? "(GB/s)" : "algbw",
-                   line ? "(GB/s)" : "busbw", line ? "" : "#wrong",
-                   !o->peer_nccl ? "" : line ? "     (us)       " : more);
-        printf("\n");
-    }
-    fflush(stdout);
+    if (o->step_bytes)
+        return bytes <= o->max_bytes && o->max_bytes - bytes >= o->step_bytes ? bytes + o->step_bytes : 0;
+    return bytes <= o->max_bytes / (size_t)o->factor ? bytes * (size_t)o->factor : 0;
 }
 
-static void print_cell(const bench_t *b, const bench_cell_t *c, size_t bytes)
+/* All sizes of one type and operation. *wrong counts over rows and placements. */
+static pipc_status_t run_sizes(bench_t *b, pipc_dtype_t dtype, pipc_redop_t op, bench_json_t *json,
+                               uint64_t *wrong, pipc__error_t *err)
 {
-    double n = b->comm->size, algbw = c->usec > 0 ? (double)bytes / c->usec * 1e-3 : 0;
+    size_t bytes = b->options.min_bytes;
 
-    printf(" %9.2f %7.2f %7.2f", c->usec, algbw, algbw * 2 * (n - 1) / n);
-    if (b->options.check)
-        printf(" %7llu", (unsigned long long)c->wrong);
-    else
-        printf(" %7s", "N/A");
-    if (b->options.peer_nccl)
-        printf(" %8.2f %6.2f", c->peer_usec, c->usec > 0 ? c->peer_usec / c->usec : 0);
-}
-
-static void print_row(const bench_t *b, size_t count, pipc_dtype_t dtype, const bench_row_t *row)
-{
-    size_t bytes = count * pipc_dtype_bytes(dtype);
-
-    printf(" %12zu %12zu %7s %6s %8s", bytes, count, pipc_dtype_string(dtype), "sum",
-           pipc__comm_plan(b->comm, bytes)->name);
-    for (int i = 0; i < 2; i++)
-        print_cell(b, &row->cell[i], bytes);
-    printf("\n");
-    fflush(stdout);
-}
-
-/* All sizes of one type. *wrong counts over rows and placements. */
-static pipc_status_t run_type(bench_t *b, pipc_dtype_t dtype, uint64_t *wrong, pipc__error_t *err)
-{
-    size_t bytes = b->options.min_bytes, elem = pipc_dtype_bytes(dtype);
-
-    for (;;) {
+    do {
         bench_row_t row;
-        size_t count = bytes / elem;
-        pipc_status_t st = bench_measure(b, count, dtype, PIPC_SUM, &row, err);
+        size_t count = bytes / pipc_dtype_bytes(dtype);
+        pipc_status_t st = bench_measure(b, count, dtype, op, &row, err);
         if (!st)
             st = bench_slowest_node(b, &row, err);
         if (st)
             return st;
         *wrong += row.cell[0].wrong + row.cell[1].wrong;
         if (prints(b))
-            print_row(b, count, dtype, &row);
-        if (!bytes || bytes > b->options.max_bytes / (size_t)b->options.factor)
-            return PIPC_OK;
-        bytes *= (size_t)b->options.factor;
+            bench_print_row(b, count, dtype, op, &row);
+        if (json && !bench_json_row(json, b, count, dtype, op, &row))
+            return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for the rows of -J");
+        bytes = next_size(&b->options, bytes);
+    } while (bytes);
+    return PIPC_OK;
+}
+
+static pipc_status_t run_all(bench_t *b, bench_json_t *json, uint64_t *wrong, pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+
+    for (int d = 0; d < PIPC_DTYPE_COUNT; d++)
+        for (int op = 0; !st && op < PIPC_REDOP_COUNT; op++)
+            if ((b->options.dtype < 0 || b->options.dtype == d) &&
+                (b->options.op < 0 || b->options.op == op))
+                st = run_sizes(b, (pipc_dtype_t)d, (pipc_redop_t)op, json, wrong, err);
+    return st;
+}
+
+/* The table and the file, from rank 0; the work, on all. */
+static pipc_status_t run(bench_t *b, uint64_t *wrong, pipc__error_t *err)
+{
+    bench_json_t *json = NULL;
+
+    if (prints(b)) {
+        b->progress = isatty(STDERR_FILENO);
+        bench_print_head(b);
+        if (b->options.json_path && !(json = bench_json_begin(b)))
+            return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for -J");
     }
+    pipc_status_t st = run_all(b, json, wrong, err);
+    if (st)
+        return st;
+    if (prints(b))
+        printf("# %s\n", !b->options.check ? "results were not checked (-c 0)"
+                         : *wrong          ? "WRONG VALUES: see #wrong"
+                                           : "all results are right");
+    return bench_json_end(json, b, err);
 }
 
 int main(int argc, char **argv)
@@ -196,16 +206,9 @@ int main(int argc, char **argv)
         return rc;
     pipc__log_set(log_line, NULL);
     pipc_status_t st = open_all(&b, &err);
-    if (!st && prints(&b))
-        print_head(&b);
-    for (int d = 0; !st && d < PIPC_DTYPE_COUNT; d++)
-        if (b.options.dtype < 0 || b.options.dtype == d)
-            st = run_type(&b, (pipc_dtype_t)d, &wrong, &err);
+    if (!st)
+        st = run(&b, &wrong, &err);
     rc = st ? complain(&b, &err) : wrong ? 1 : 0;
-    if (!st && prints(&b))
-        printf("# %s\n", !b.options.check ? "results were not checked (-c 0)"
-                         : wrong          ? "WRONG VALUES: see #wrong"
-                                          : "all results are right");
     fflush(NULL);
     if (st)
         _Exit(rc); /* a peer is lost: nothing may wait for it, no exit handler either */

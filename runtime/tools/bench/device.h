@@ -18,6 +18,12 @@ typedef struct bench_device {
     /* Calls are issued between begin and end; end waits for them and gives their time together. */
     pipc_status_t (*begin)(pipc__error_t *err);
     pipc_status_t (*end)(double *usec, pipc__error_t *err);
+    /* Graphs; NULL where there are none. Calls between capture and captured are recorded, not run;
+     * replay enqueues them all. */
+    pipc_status_t (*capture)(pipc__error_t *err);
+    pipc_status_t (*captured)(void **graph, pipc__error_t *err);
+    pipc_status_t (*replay)(void *graph, pipc__error_t *err);
+    void (*free_graph)(void *graph); /* NULL is allowed */
     void (*close)(void);
 } bench_device_t;
 

@@ -67,6 +67,37 @@ static pipc_status_t gpu_end(double *usec, pipc__error_t *err)
     return st;
 }
 
+/* Thread-local: what other threads of the program do meanwhile (NCCL has some) is their business. */
+static pipc_status_t gpu_capture(pipc__error_t *err)
+{
+    return CALL(err, StreamBeginCapture, gpu.stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+}
+
+static pipc_status_t gpu_captured(void **out, pipc__error_t *err)
+{
+    CUgraph graph = NULL;
+    CUgraphExec exec = NULL;
+    pipc_status_t st = CALL(err, StreamEndCapture, gpu.stream, &graph);
+
+    if (!st)
+        st = CALL(err, GraphInstantiate, &exec, graph, 0);
+    if (graph)
+        gpu.cu->GraphDestroy(graph);
+    *out = exec;
+    return st;
+}
+
+static pipc_status_t gpu_replay(void *graph, pipc__error_t *err)
+{
+    return CALL(err, GraphLaunch, graph, gpu.stream);
+}
+
+static void gpu_free_graph(void *graph)
+{
+    if (graph)
+        gpu.cu->GraphExecDestroy(graph);
+}
+
 static void gpu_close(void)
 {
     if (gpu.last)
@@ -119,6 +150,7 @@ pipc_status_t bench_cuda_open(bench_device_t *dev, int index, pipc__error_t *err
     if (st)
         return st;
     *dev = (bench_device_t){"cuda", gpu.stream, gpu_alloc, gpu_release, gpu_write, gpu_read,
-                            gpu_begin, gpu_end, gpu_close};
+                            gpu_begin, gpu_end, gpu_capture, gpu_captured, gpu_replay,
+                            gpu_free_graph, gpu_close};
     return PIPC_OK;
 }

@@ -2,17 +2,17 @@
  *
  * A sample is a burst of calls, issued back to back between a barrier of all ranks and the burst's
  * end; its time is divided by the number of calls. Own and peer take turns sample by sample, so that
- * both see the same weather.
+ * both see the same weather. With -G the burst is captured once, and a sample is some replays of it.
  */
 #include "config.h"
 #include "runtime/tools/bench/measure.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/base/hash.h"
 #include "runtime/tools/bench/data.h"
-#include "runtime/tools/bench/peer.h"
 
 #define BURST_BYTES ((size_t)4 << 20) /* a burst moves about this much, 1 to BURST_MAX calls */
 #define BURST_MAX 20
@@ -35,26 +35,77 @@ static pipc_status_t call(bench_t *b, const message_t *m, bool peer, pipc__error
     const void *in = m->in_place ? b->recv : b->send;
 
     if (peer)
-        return bench_nccl_allreduce(in, b->recv, m->count, m->dtype, b->device.stream, err);
+        return b->options.peer->allreduce(in, b->recv, m->count, m->dtype, m->op, b->device.stream,
+                                          err);
     return own_error(pipc_allreduce(b->comm, in, b->recv, m->count, m->dtype, m->op,
                                     b->device.stream), err);
 }
 
-static pipc_status_t burst(bench_t *b, const message_t *m, bool peer, int calls, double *usec,
-                           pipc__error_t *err)
+/* What a sample runs: @calls calls, or a graph that holds them, @replays times. */
+typedef struct burst {
+    bool peer;
+    int calls, replays;
+    void *graph;
+} burst_t;
+
+static pipc_status_t issue(bench_t *b, const message_t *m, const burst_t *u, pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+
+    if (u->graph)
+        return b->device.replay(u->graph, err);
+    for (int i = 0; !st && i < u->calls; i++)
+        st = call(b, m, u->peer, err);
+    return st;
+}
+
+/* One sample; *usec gets the time of a call. */
+static pipc_status_t sample(bench_t *b, const message_t *m, const burst_t *u, double *usec,
+                            pipc__error_t *err)
 {
     pipc_status_t async, st = pipc__control_gather(b->comm->ctl, NULL, 0, NULL, err);
 
     if (!st)
         st = b->device.begin(err);
-    for (int i = 0; !st && i < calls; i++)
-        st = call(b, m, peer, err);
+    for (int i = 0; !st && i < u->replays; i++)
+        st = issue(b, m, u, err);
     if (!st)
         st = b->device.end(usec, err);
-    *usec /= calls;
+    *usec /= u->calls * u->replays;
     if (!st && !pipc_comm_async_error(b->comm, &async) && async)
         st = own_error(async, err);
     return st;
+}
+
+static pipc_status_t capture(bench_t *b, const message_t *m, burst_t *u, pipc__error_t *err)
+{
+    pipc__error_t also;
+    pipc_status_t st = b->device.capture(err);
+
+    if (st)
+        return st;
+    st = issue(b, m, u, err);
+    pipc_status_t ended = b->device.captured(&u->graph, st ? &also : err);
+    return st ? st : ended;
+}
+
+/* A burst of about BURST_BYTES; with -G its graph, which close_burst() releases. */
+static pipc_status_t open_burst(bench_t *b, const message_t *m, bool peer, burst_t *u,
+                                pipc__error_t *err)
+{
+    size_t fit = m->bytes ? BURST_BYTES / m->bytes : BURST_MAX;
+
+    *u = (burst_t){peer, fit < 1 ? 1 : fit > BURST_MAX ? BURST_MAX : (int)fit, 1, NULL};
+    if (!b->options.graph)
+        return PIPC_OK;
+    u->replays = b->options.graph;
+    return capture(b, m, u, err);
+}
+
+static void close_burst(const bench_t *b, burst_t *u)
+{
+    if (u->graph)
+        b->device.free_graph(u->graph);
 }
 
 /* --- correctness ---------------------------------------------------------------------------- */
@@ -63,6 +114,7 @@ static pipc_status_t burst(bench_t *b, const message_t *m, bool peer, int calls,
 static pipc_status_t one_result(bench_t *b, const message_t *m, bench_pattern_t pattern,
                                 pipc__error_t *err)
 {
+    burst_t one = {false, 1, 1, NULL};
     double unused = 0;
     pipc_status_t st;
 
@@ -71,8 +123,11 @@ static pipc_status_t one_result(bench_t *b, const message_t *m, bench_pattern_t 
     bench_fill(b->host, m->count, m->dtype, m->op, pattern, b->comm->rank, b->comm->size);
     if (!st)
         st = b->device.write(m->in_place ? b->recv : b->send, b->host, m->bytes, err);
+    if (!st && b->options.graph)
+        st = capture(b, m, &one, err);
     if (!st)
-        st = burst(b, m, false, 1, &unused, err);
+        st = sample(b, m, &one, &unused, err);
+    close_burst(b, &one);
     return st ? st : b->device.read(b->host, b->recv, m->bytes, err);
 }
 
@@ -149,27 +204,57 @@ static pipc_status_t slowest_rank(bench_t *b, double *samples, int n, pipc__erro
     return PIPC_OK;
 }
 
+/* Draw how far a row has come, where a person looks on. */
+static void show_progress(const bench_t *b, const message_t *m, int done, int of)
+{
+    if (b->progress)
+        fprintf(stderr, "\r%zu bytes %s: %d of %d\033[K%s", m->bytes,
+                m->in_place ? "in place" : "out of place", done, of, done == of ? "\r\033[K" : "");
+}
+
+/* Own and peer in turns; samples[who * n + i]. */
+static pipc_status_t take_samples(bench_t *b, const message_t *m, const burst_t *u, int peers,
+                                  double *samples, pipc__error_t *err)
+{
+    int n = b->options.iterations;
+    pipc_status_t st = PIPC_OK;
+    double unused = 0;
+
+    for (int i = 0; !st && i < b->options.warmup; i++)
+        for (int who = 0; !st && who < peers; who++) {
+            burst_t once = {who > 0, 1, 1, NULL};
+            st = sample(b, m, &once, &unused, err);
+        }
+    for (int i = 0; !st && i < n; i++) {
+        for (int who = 0; !st && who < peers; who++)
+            st = sample(b, m, &u[who], &samples[who * n + i], err);
+        show_progress(b, m, i + 1, n);
+    }
+    for (int who = 0; !st && who < peers; who++)
+        st = slowest_rank(b, samples + who * n, n, err);
+    return st;
+}
+
 static pipc_status_t time_it(bench_t *b, const message_t *m, bench_cell_t *cell, pipc__error_t *err)
 {
-    int n = b->options.iterations, peers = b->options.peer_nccl ? 2 : 1;
-    size_t fit = m->bytes ? BURST_BYTES / m->bytes : BURST_MAX;
-    int calls = fit < 1 ? 1 : fit > BURST_MAX ? BURST_MAX : (int)fit;
-    double *samples = calloc((size_t)n * 2, sizeof(*samples)), unused;
+    int n = b->options.iterations, peers = b->options.peer ? 2 : 1;
+    double *samples = calloc((size_t)n * 2, sizeof(*samples));
+    burst_t u[2] = {{0}};
     pipc_status_t st = PIPC_OK;
 
     if (!samples)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d samples; use a smaller -n", n);
-    for (int who = 0; !st && who < peers && b->options.warmup; who++)
-        st = burst(b, m, who, b->options.warmup, &unused, err);
-    for (int i = 0; !st && i < n; i++)
-        for (int who = 0; !st && who < peers; who++)
-            st = burst(b, m, who, calls, &samples[who * n + i], err);
     for (int who = 0; !st && who < peers; who++)
-        st = slowest_rank(b, samples + who * n, n, err);
+        st = open_burst(b, m, who > 0, &u[who], err);
+    if (!st)
+        st = take_samples(b, m, u, peers, samples, err);
     if (!st) {
-        cell->usec = median(samples, n);
+        cell->usec = median(samples, n); /* sorts them */
+        cell->p99_usec = samples[(99 * n + 99) / 100 - 1];
         cell->peer_usec = peers > 1 ? median(samples + n, n) : 0;
     }
+    for (int who = 0; who < peers; who++)
+        close_burst(b, &u[who]);
     free(samples);
     return st;
 }
@@ -196,6 +281,8 @@ static void merge(bench_cell_t *into, const bench_cell_t *from)
 {
     if (from->usec > into->usec)
         into->usec = from->usec;
+    if (from->p99_usec > into->p99_usec)
+        into->p99_usec = from->p99_usec;
     if (from->peer_usec > into->peer_usec)
         into->peer_usec = from->peer_usec;
     into->wrong += from->wrong;

@@ -15,11 +15,13 @@ typedef struct bench {
     pipc_comm_t *comm;
     void *send, *recv; /* on the device, options.max_bytes each */
     char *host;        /* as much, in host memory */
+    bool progress;     /* this rank draws a progress line */
 } bench_t;
 
 /* What is measured of one placement. */
 typedef struct bench_cell {
     double usec, peer_usec; /* a call; median over the samples of the slowest rank */
+    double p99_usec;        /* 99 of 100 samples of the slowest rank are no slower */
     uint64_t wrong;         /* elements, over all ranks */
 } bench_cell_t;
 

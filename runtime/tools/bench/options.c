@@ -23,14 +23,18 @@ static const struct option_row {
     {'b', "minbytes", "SIZE", "smallest message, with K, M or G (default 8)"},
     {'e', "maxbytes", "SIZE", "largest message (default 16M)"},
     {'f', "stepfactor", "N", "next size = size x N (default 2)"},
+    {'i', "stepbytes", "SIZE", "next size = size + SIZE, in place of -f"},
     {'n', "iters", "N", "timed samples a size; the median of the slowest rank is shown (default 20)"},
     {'w', "warmup_iters", "N", "calls before timing (default 5)"},
-    {'d', "datatype", "TYPE", "float, half, int32 or all (default float)"},
+    {'d', "datatype", "TYPE", "element type, as in the table's column, or all (default float)"},
+    {'o', "op", "NAME", "operation: sum, ... as in the table's column, or all (default sum)"},
+    {'G', "cudagraph", "N", "capture each burst of calls in a graph; a sample is N replays"},
     {'c', "check", "0|1", "compare results with exact sums, and bit for bit across ranks (default 1)"},
     {OPT_BACKEND, "backend", "NAME", "cpu, cuda or auto: cuda where there is a GPU (default auto)"},
     {OPT_PLAN, "plan", "NAME", "one-shot, two-shot or auto: by size (default auto)"},
     {OPT_PER_NODE, "per-node", NULL, "one communicator a node; the slowest node is shown"},
-    {OPT_PEER, "peer", "NAME", "time nccl (or nccl:PATH of the library) in turns and show the ratio"},
+    {OPT_PEER, "peer", "NAME", "time nccl or mpi (or NAME:PATH of its library) in turns and show the ratio"},
+    {'J', "output_file", "FILE", "write the results to FILE as JSON, too"},
     {'h', "help", NULL, "this text"},
     {'V', "version", NULL, "the version"},
 };
@@ -96,20 +100,55 @@ static bool parse_name(const char *text, const char *const *names, int *out)
     return false;
 }
 
+/* "nccl", "mpi:/path": a peer's name and perhaps its library. */
 static bool parse_peer(bench_options_t *o, const char *text)
 {
-    if (strncmp(text, "nccl", 4) || (text[4] && text[4] != ':'))
-        return false;
-    o->peer_nccl = true;
-    if (text[4] && text[5])
-        o->nccl_path = text + 5;
-    return true;
+    static const bench_peer_t *const peers[] = {&bench_peer_nccl, &bench_peer_mpi};
+    size_t n = strcspn(text, ":");
+
+    for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++)
+        if (!strncmp(peers[i]->name, text, n) && !peers[i]->name[n]) {
+            o->peer = peers[i];
+            o->peer_path = text[n] && text[n + 1] ? text + n + 1 : NULL;
+            return true;
+        }
+    return false;
+}
+
+/* A name from the library's own tables, or "all" for -1; the message lists them. */
+static int parse_of(const char *option, const char *text, int count, const char *(*name)(int),
+                    int *out)
+{
+    char list[256] = "one of";
+
+    *out = -1;
+    if (!strcmp(text, "all"))
+        return -1;
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(list);
+        if (!strcmp(text, name(i))) {
+            *out = i;
+            return -1;
+        }
+        snprintf(list + used, sizeof(list) - used, " %s,", name(i));
+    }
+    strncat(list, " all", sizeof(list) - strlen(list) - 1);
+    return usage(option, text, list);
+}
+
+static const char *dtype_name(int i)
+{
+    return pipc_dtype_string((pipc_dtype_t)i);
+}
+
+static const char *redop_name(int i)
+{
+    return pipc_redop_string((pipc_redop_t)i);
 }
 
 /* One option; returns -1 or an exit status. */
 static int take(bench_options_t *o, int letter, const char *value)
 {
-    static const char *const dtypes[] = {"float", "half", "int32", "all", NULL};
     static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
     static const char *const plans[] = {"auto", "one-shot", "two-shot", NULL};
     int n = 0;
@@ -126,9 +165,16 @@ static int take(bench_options_t *o, int letter, const char *value)
     case 'w':
         return parse_int(value, 0, &o->warmup) ? -1 : usage("-w", value, "a number");
     case 'd':
-        if (!parse_name(value, dtypes, &n))
-            return usage("-d", value, "one of float, half, int32, all");
-        o->dtype = n < PIPC_DTYPE_COUNT ? n : -1;
+        return parse_of("-d", value, PIPC_DTYPE_COUNT, dtype_name, &o->dtype);
+    case 'o':
+        return parse_of("-o", value, PIPC_REDOP_COUNT, redop_name, &o->op);
+    case 'i':
+        return parse_size(value, &o->step_bytes) && o->step_bytes ? -1
+                                                                  : usage("-i", value, "a size above 0");
+    case 'G':
+        return parse_int(value, 1, &o->graph) ? -1 : usage("-G", value, "a positive number");
+    case 'J':
+        o->json_path = value;
         return -1;
     case 'c':
         if (!parse_int(value, 0, &n) || n > 1)
@@ -148,7 +194,7 @@ static int take(bench_options_t *o, int letter, const char *value)
         o->per_node = true;
         return -1;
     case OPT_PEER:
-        return parse_peer(o, value) ? -1 : usage("--peer", value, "nccl or nccl:PATH");
+        return parse_peer(o, value) ? -1 : usage("--peer", value, "nccl, mpi or NAME:PATH");
     case 'h':
         help();
         return 0;
@@ -168,8 +214,8 @@ int bench_options_parse(bench_options_t *o, int argc, char **argv)
     int letter, rc;
 
     *o = (bench_options_t){.min_bytes = 8, .max_bytes = 16 << 20, .factor = 2, .iterations = 20,
-                           .warmup = 5, .dtype = PIPC_F32, .check = true, .plan = "auto",
-                           .nccl_path = "libnccl.so.2"};
+                           .warmup = 5, .dtype = PIPC_F32, .op = PIPC_SUM, .check = true,
+                           .plan = "auto"};
     for (size_t i = 0; i < NROWS; i++) {
         longs[i] = (struct option){rows[i].name, rows[i].arg ? required_argument : no_argument, NULL,
                                    rows[i].letter};

@@ -6,17 +6,23 @@
 #include <pcie-ipc/comm.h>
 #include <stdbool.h>
 
+#include "runtime/tools/bench/peer.h"
+
 typedef struct bench_options {
     size_t min_bytes, max_bytes;
-    int factor;
+    int factor;        /* next size = size * factor, when step_bytes is 0 */
+    size_t step_bytes; /* next size = size + step_bytes */
     int iterations, warmup;
-    int dtype;  /* pipc_dtype_t, or -1 for all */
+    int dtype; /* pipc_dtype_t, or -1 for all */
+    int op;    /* pipc_redop_t, or -1 for all */
+    int graph; /* replays of a captured burst that make a sample; 0: eager */
     bool check;
     pipc_backend_t backend;
     const char *plan;
     bool per_node;
-    bool peer_nccl;
-    const char *nccl_path; /* "libnccl.so.2" unless given */
+    const bench_peer_t *peer; /* or NULL */
+    const char *peer_path;    /* of its library; NULL: the peer's default */
+    const char *json_path;    /* or NULL */
 } bench_options_t;
 
 /* Parse argv. Returns -1 to go on, else the exit status (0 after --help and --version, 64 after a

@@ -1,23 +1,31 @@
-/* tools/bench/peer.h - NCCL as the peer of a measurement, opened at run time.
+/* tools/bench/peer.h - whom a measurement is compared with. Libraries of peers are opened at run time.
  */
 #ifndef PIPC_BENCH_PEER_H
 #define PIPC_BENCH_PEER_H
 
 #include <pcie-ipc/types.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "runtime/comm/comm.h"
 
-/* Open the library at @path and make an NCCL communicator over the ranks of @comm. Collective. */
-pipc_status_t bench_nccl_open(const char *path, pipc_comm_t *comm, pipc__error_t *err);
+typedef struct bench_peer {
+    const char *name; /* for --peer, and the table's column */
+    bool on_gpu;      /* its buffers are on the GPU, and its calls can be captured */
+    /* Open the library at @path (NULL: where it is expected) and make its communicator over the
+     * ranks of @comm. Collective. */
+    pipc_status_t (*open)(const char *path, pipc_comm_t *comm, pipc__error_t *err);
+    /* One all-reduce; on a GPU it is enqueued. PIPC_ERR_UNSUPPORTED for what the peer has not. */
+    pipc_status_t (*allreduce)(const void *send, void *recv, size_t count, pipc_dtype_t dtype,
+                               pipc_redop_t op, void *stream, pipc__error_t *err);
+    const char *(*version)(void); /* "NCCL 2.28.9" */
+    void (*close)(void);          /* allowed when not open */
+} bench_peer_t;
 
-/* Enqueue one ncclAllReduce (sum). */
-pipc_status_t bench_nccl_allreduce(const void *send, void *recv, size_t count, pipc_dtype_t dtype,
-                                   void *stream, pipc__error_t *err);
+extern const bench_peer_t bench_peer_nccl, bench_peer_mpi;
 
-/* "NCCL 2.28.9" */
-const char *bench_nccl_version(void);
-
-void bench_nccl_close(void); /* allowed when not open */
+/* Did @own (may be PIPC_OK) hold on every rank of @comm? Collective: all go on, or none. */
+pipc_status_t bench_peer_agree(pipc_comm_t *comm, const char *name, const pipc__error_t *own,
+                               pipc__error_t *err);
 
 #endif

@@ -24,12 +24,6 @@ static struct {
     const char *(*error_string)(int);
 } nccl;
 
-static const int dtype_number[PIPC_DTYPE_COUNT] = {
-    [PIPC_F32] = 7, /* ncclFloat32 */
-    [PIPC_F16] = 6, /* ncclFloat16 */
-    [PIPC_I32] = 2, /* ncclInt32 */
-};
-
 static pipc_status_t load(const char *path, pipc__error_t *err)
 {
     const struct {
@@ -59,6 +53,28 @@ static pipc_status_t check(int rc, const char *what, pipc__error_t *err)
     return rc ? pipc__fail(err, PIPC_ERR_CUDA, "%s: %s", what, nccl.error_string(rc)) : PIPC_OK;
 }
 
+static int redop_number(pipc_redop_t op)
+{
+    static const char *const names[] = {"sum", "prod", "max", "min", "avg"}; /* ncclRedOp_t's order */
+
+    for (int i = 0; i < 5; i++)
+        if (!strcmp(names[i], pipc_redop_string(op)))
+            return i;
+    return -1;
+}
+
+/* ncclDataType_t, by nccl-tests' names, which are ours. */
+static int dtype_number(pipc_dtype_t dtype)
+{
+    static const char *const names[] = {"int8", "uint8", "int32", "uint32", "int64",
+                                        "uint64", "half", "float", "double", "bfloat16"};
+
+    for (int i = 0; i < 10; i++)
+        if (!strcmp(names[i], pipc_dtype_string(dtype)))
+            return i;
+    return -1;
+}
+
 /* NCCL 2.28.9 is 22809; before 2.9 the last two parts had one digit each less. */
 static void note_version(void)
 {
@@ -68,45 +84,39 @@ static void note_version(void)
     snprintf(nccl.version, sizeof(nccl.version), "NCCL %d.%d.%d", v / 10000, v / 100 % 100, v % 100);
 }
 
-pipc_status_t bench_nccl_open(const char *path, pipc_comm_t *comm, pipc__error_t *err)
+static pipc_status_t nccl_open(const char *path, pipc_comm_t *comm, pipc__error_t *err)
 {
-    struct {
-        int status;
-        nccl_id_t id;
-    } mine = {0}, all[PIPC__RANKS_MAX];
+    nccl_id_t mine = {{0}}, all[PIPC__RANKS_MAX];
     pipc__error_t own = {PIPC_OK, ""};
 
-    mine.status = load(path, &own);
-    if (!mine.status && comm->rank == 0)
-        mine.status = check(nccl.get_id(&mine.id), "ncclGetUniqueId", &own);
-    pipc_status_t st = pipc__control_gather(comm->ctl, &mine, sizeof(mine), all, err);
+    if (!load(path ? path : "libnccl.so.2", &own) && comm->rank == 0)
+        check(nccl.get_id(&mine), "ncclGetUniqueId", &own);
+    pipc_status_t st = bench_peer_agree(comm, "NCCL", &own, err);
+    if (!st)
+        st = pipc__control_gather(comm->ctl, &mine, sizeof(mine), all, err);
     if (st)
         return st;
-    if (own.status)
-        return pipc__fail(err, own.status, "%s", own.text);
-    for (int r = 0; r < comm->size; r++)
-        if (all[r].status)
-            return pipc__fail(err, (pipc_status_t)all[r].status, "rank %d could not open NCCL", r);
     note_version();
-    return check(nccl.init_rank(&nccl.comm, comm->size, all[0].id, comm->rank), "ncclCommInitRank",
-                 err);
+    return check(nccl.init_rank(&nccl.comm, comm->size, all[0], comm->rank), "ncclCommInitRank", err);
 }
 
-pipc_status_t bench_nccl_allreduce(const void *send, void *recv, size_t count, pipc_dtype_t dtype,
-                                   void *stream, pipc__error_t *err)
+static pipc_status_t nccl_allreduce(const void *send, void *recv, size_t count, pipc_dtype_t dtype,
+                                    pipc_redop_t op, void *stream, pipc__error_t *err)
 {
-    return check(nccl.all_reduce(send, recv, count, dtype_number[dtype], 0 /* ncclSum */, nccl.comm,
+    return check(nccl.all_reduce(send, recv, count, dtype_number(dtype), redop_number(op), nccl.comm,
                                  stream), "ncclAllReduce", err);
 }
 
-const char *bench_nccl_version(void)
+static const char *nccl_version(void)
 {
     return nccl.version;
 }
 
-void bench_nccl_close(void)
+static void nccl_close(void)
 {
     if (nccl.comm)
         nccl.destroy(nccl.comm);
     nccl.comm = NULL;
 }
+
+const bench_peer_t bench_peer_nccl = {"nccl", true, nccl_open, nccl_allreduce, nccl_version, nccl_close};

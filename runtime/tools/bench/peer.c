@@ -1,0 +1,19 @@
+/* tools/bench/peer.c - see peer.h */
+#include "runtime/tools/bench/peer.h"
+
+pipc_status_t bench_peer_agree(pipc_comm_t *comm, const char *name, const pipc__error_t *own,
+                               pipc__error_t *err)
+{
+    int mine = (int)own->status, all[PIPC__RANKS_MAX];
+    pipc_status_t st = pipc__control_gather(comm->ctl, &mine, sizeof(mine), all, err);
+
+    if (st)
+        return st;
+    if (mine)
+        return pipc__fail(err, own->status, "%s", own->text);
+    for (int r = 0; r < comm->size; r++)
+        if (all[r])
+            return pipc__fail(err, (pipc_status_t)all[r], "rank %d could not open %s",
+                              comm->recs[r].rank, name);
+    return PIPC_OK;
+}

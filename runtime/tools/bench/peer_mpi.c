@@ -1,0 +1,60 @@
+/* tools/bench/peer_mpi.c - MPI as a peer on CPUs, through bench_mpi.so. See mpi_module.h */
+#include <dlfcn.h>
+
+#include "runtime/tools/bench/mpi_module.h"
+#include "runtime/tools/bench/peer.h"
+
+static const bench_mpi_module_t *mpi;
+
+/* RTLD_GLOBAL: MPI libraries open components of their own, which need the library's symbols. */
+static pipc_status_t load(const char *path, pipc__error_t *err)
+{
+    void *lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+
+    if (!lib)
+        return pipc__fail(err, PIPC_ERR_NOT_FOUND, "%s; it is installed where MPI was there to build it, "
+                          "or give --peer mpi:PATH", dlerror());
+    const bench_mpi_module_t *m = dlsym(lib, BENCH_MPI_SYMBOL);
+    if (!m || m->version != BENCH_MPI_VERSION)
+        return pipc__fail(err, PIPC_ERR_MISMATCH, "%s belongs to another pcie-ipc", path);
+    mpi = m;
+    return PIPC_OK;
+}
+
+static pipc_status_t mpi_open(const char *path, pipc_comm_t *comm, pipc__error_t *err)
+{
+    pipc__error_t own = {PIPC_OK, ""};
+
+    load(path ? path : PIPC_BENCH_MPI, &own);
+    pipc_status_t st = bench_peer_agree(comm, "MPI", &own, err);
+    if (st)
+        return st;
+    int rc = mpi->open(comm->recs[0].rank, comm->rank);
+    return rc ? pipc__fail(err, PIPC_ERR_SYSTEM, "MPI_Init: error %d", rc) : PIPC_OK;
+}
+
+static pipc_status_t mpi_allreduce(const void *send, void *recv, size_t count, pipc_dtype_t dtype,
+                                   pipc_redop_t op, void *stream, pipc__error_t *err)
+{
+    int rc = mpi->allreduce(send, recv, count, pipc_dtype_string(dtype), pipc_redop_string(op));
+
+    (void)stream;
+    if (rc == -1)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "MPI has no %s of %zu %s; leave out --peer mpi",
+                          pipc_redop_string(op), count, pipc_dtype_string(dtype));
+    return rc ? pipc__fail(err, PIPC_ERR_SYSTEM, "MPI_Allreduce: error %d", rc) : PIPC_OK;
+}
+
+static const char *mpi_version(void)
+{
+    return mpi ? mpi->library() : "MPI";
+}
+
+static void mpi_close(void)
+{
+    if (mpi)
+        mpi->close();
+    mpi = NULL;
+}
+
+const bench_peer_t bench_peer_mpi = {"mpi", false, mpi_open, mpi_allreduce, mpi_version, mpi_close};
