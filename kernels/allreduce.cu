@@ -173,7 +173,7 @@ static __device__ void copy_or_sum(const pipc__lane_args_t &a, const lane_round 
         return; /* and at may lie behind the message's end */
     at = (k.first + at) * S::elem_bytes;
     char *dst = address(a, k, op.dst, at);
-    if (op.kind == PIPC__SUM && op.nsrc > 1) {
+    if (op.kind == PIPC__REDUCE && op.nsrc > 1) {
         sum_part<S>(a, k, op, at, dst, bytes);
         return;
     }

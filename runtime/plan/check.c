@@ -31,9 +31,13 @@ typedef struct vclock {
     uint32_t at[ACTORS];
 } vclock_t;
 
+/* Pre- and post-op: none was applied; each contribution in it had the pre-op; had the post-op too. */
+typedef enum stage { RAW, PARTIAL, COMPLETE } stage_t;
+
 /* What a place holds. */
 typedef struct value {
     bool defined;
+    stage_t stage;
     int round;                       /* global round number: call and round in one */
     int chunk;
     uint8_t counts[PIPC__RANKS_MAX]; /* how often each rank's contribution is in it */
@@ -156,37 +160,47 @@ static const char *write_cell(check_t *c, int rank, int lane, pipc__ref_t ref, i
     return NULL;
 }
 
-/* Add @v to the sum in @acc. */
-static const char *accumulate(value_t *acc, const value_t *v, int nranks)
+/* Take @v, with the pre-op if @pre, into the partial result in @acc. */
+static const char *accumulate(value_t *acc, const value_t *v, bool pre, int nranks)
 {
+    if (v->stage == COMPLETE)
+        return "reduces what has had its post-op already";
+    if (pre != (v->stage == RAW))
+        return pre ? "applies the pre-op a second time" : "takes in a contribution without pre-op";
     for (int r = 0; r < nranks; r++) {
         acc->counts[r] = (uint8_t)(acc->counts[r] + v->counts[r]);
         if (acc->counts[r] > 1)
-            return "adds a contribution that is in the sum already";
+            return "adds a contribution that is in the result already";
     }
     acc->expr = pipc__hash(acc->expr, &v->expr, sizeof(v->expr));
     return NULL;
 }
 
-static const char *do_move(check_t *c, int rank, int lane, const pipc__op_t *op)
+static const char *do_reduce(check_t *c, int rank, int lane, const pipc__op_t *op)
 {
-    value_t in, result;
-    const char *bad = read_cell(c, rank, lane, op->src[0], op->chunk, &result);
+    value_t in, result = {.defined = true, .stage = op->post ? COMPLETE : PARTIAL,
+                          .round = c->base_round + c->actor[rank][lane].round,
+                          .chunk = op->chunk, .expr = PIPC__HASH_INIT};
 
-    if (bad)
-        return bad;
-    if (op->kind == PIPC__SUM && op->nsrc > 1) {
-        uint64_t first = result.expr;
-        result.expr = pipc__hash(PIPC__HASH_INIT, &first, sizeof(first));
-        for (int i = 1; i < op->nsrc; i++) {
-            bad = read_cell(c, rank, lane, op->src[i], op->chunk, &in);
-            if (!bad)
-                bad = accumulate(&result, &in, c->nranks);
-            if (bad)
-                return bad;
-        }
+    for (int i = 0; i < op->nsrc; i++) {
+        const char *bad = read_cell(c, rank, lane, op->src[i], op->chunk, &in);
+        if (!bad)
+            bad = accumulate(&result, &in, op->pre >> i & 1, c->nranks);
+        if (bad)
+            return bad;
     }
+    for (int r = 0; op->post && r < c->nranks; r++)
+        if (!result.counts[r])
+            return "applies the post-op to a result that lacks a contribution";
     return write_cell(c, rank, lane, op->dst, op->chunk, &result);
+}
+
+static const char *do_copy(check_t *c, int rank, int lane, const pipc__op_t *op)
+{
+    value_t v;
+    const char *bad = read_cell(c, rank, lane, op->src[0], op->chunk, &v);
+
+    return bad ? bad : write_cell(c, rank, lane, op->dst, op->chunk, &v);
 }
 
 /* Run the next op of one lane. *ran is false when it waits. */
@@ -214,8 +228,11 @@ static pipc_status_t step(check_t *c, int rank, int lane, bool *ran)
         }
         join(&a->clock, &f->clock[a->round]);
         break;
+    case PIPC__REDUCE:
+        bad = do_reduce(c, rank, lane, op);
+        break;
     default:
-        bad = do_move(c, rank, lane, op);
+        bad = do_copy(c, rank, lane, op);
     }
     if (bad)
         return wrong(c, rank, a, bad);
@@ -327,11 +344,13 @@ static const char *judge_output(const pipc__plan_t *p, int rank, int chunk, cons
         if (v->counts[q] > want)
             return "output has a contribution twice or a foreign one";
     }
+    if (p->collective != PIPC__ALLGATHER && v->stage != COMPLETE)
+        return "output lacks the post-op";
     if (p->collective == PIPC__REDUCE_SCATTER)
         return NULL; /* each chunk exists once: nothing to compare with */
     if (rank == 0)
         *ref_expr = v->expr;
-    return v->expr == *ref_expr ? NULL : "output is summed in another order than on rank 0";
+    return v->expr == *ref_expr ? NULL : "output is reduced in another order than on rank 0";
 }
 
 static pipc_status_t judge_call(check_t *c)

@@ -27,6 +27,8 @@ pipc_status_t pipc__plan_validate(const pipc__plan_t *plan, pipc__error_t *err);
  * PIPC__BUFFERS), and prove that
  *   - every output element holds every contribution that the collective asks for, exactly once,
  *     of this call and this round, and as the same expression on every rank (bit-identical);
+ *   - every contribution gets the pre-op exactly once, every result the post-op exactly once, when
+ *     all contributions are in;
  *   - every wait is reached by its signal (no deadlock);
  *   - any two accesses to the same place, one of them a write, are ordered by one lane's program
  *     order, the join of a rank's lanes between two calls, and signal-to-wait edges alone.

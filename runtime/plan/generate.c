@@ -1,12 +1,13 @@
 /* plan/generate.c - see generate.h
  *
- * Both plans push: the user's buffer is only ever touched by its own rank, so it needs no
- * registration, may have any alignment and may be the output as well. Peers are taken in rotated
- * order (rank + 1, rank + 2, ...), so that no rank is everybody's first target.
+ * All plans push: the user's buffer is only ever touched by its own rank, so it needs no
+ * registration, may have any alignment and may be the output as well. The direct plans take peers
+ * in rotated order (rank + 1, rank + 2, ...), so that no rank is everybody's first target.
  */
 #include "runtime/plan/generate.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 static const char *const names[PIPC__PLAN_KINDS] = {
     [PIPC__ONE_SHOT] = "one-shot",
     [PIPC__TWO_SHOT] = "two-shot",
+    [PIPC__RING] = "ring",
 };
 
 const char *pipc__plan_name(pipc__plan_kind_t kind)
@@ -71,15 +73,17 @@ static void wait_peer(pipc__plan_t *p, int rank, int peer, int flag)
     op->flag = (uint16_t)flag;
 }
 
-/* output(rank) = sum over q of (q == rank ? input : slot q), in rank order on every rank: that
- * order is what makes the result bit-identical everywhere. */
-static void sum_in_rank_order(pipc__plan_t *p, int rank, int chunk)
+/* output(rank) = slot 0 op .. input .. op slot n-1, in rank order on every rank: that order is what
+ * makes the result bit-identical everywhere. */
+static void reduce_in_rank_order(pipc__plan_t *p, int rank, int chunk)
 {
-    pipc__op_t *op = append(p, rank, PIPC__SUM);
+    pipc__op_t *op = append(p, rank, PIPC__REDUCE);
 
     op->chunk = (uint16_t)chunk;
     op->dst = output(rank);
     op->nsrc = (uint8_t)p->nranks;
+    op->pre = (uint16_t)((1u << p->nranks) - 1);
+    op->post = 1;
     for (int q = 0; q < p->nranks; q++)
         op->src[q] = q == rank ? input(rank) : slot(rank, q);
 }
@@ -88,9 +92,10 @@ static void sum_in_rank_order(pipc__plan_t *p, int rank, int chunk)
  *
  *     input(r) --push--> slot r of every peer        then signal flag r there
  *     wait for all flags
- *     output(r) = slot 0 + .. + input(r) + .. + slot n-1
+ *     output(r) = slot 0 op .. input(r) .. op slot n-1
  *
- * Sends (n - 1) S, one latency. In place is safe: the push has read input before the sum writes.
+ * Sends (n - 1) S, one latency. In place is safe: the push has read input before the reduction
+ * writes.
  */
 static void one_shot(pipc__plan_t *p)
 {
@@ -106,7 +111,7 @@ static void one_shot(pipc__plan_t *p)
         }
         for (int i = 1; i < n; i++)
             wait_peer(p, r, (r + n - i) % n, (r + n - i) % n);
-        sum_in_rank_order(p, r, 0);
+        reduce_in_rank_order(p, r, 0);
     }
 }
 
@@ -114,7 +119,7 @@ static void one_shot(pipc__plan_t *p)
  * n..2n-1 for the second:
  *
  *     input(r)[c] --push--> slot r of rank c                  every c != r
- *     output(r)[r] = slot 0 + .. + input(r)[r] + .. + slot n-1
+ *     output(r)[r] = slot 0 op .. input(r)[r] .. op slot n-1
  *     output(r)[r] --push--> slot n + r of every peer         the owner's own bits
  *     output(r)[c] = slot n + c                               every c != r
  *
@@ -135,7 +140,7 @@ static void two_shot(pipc__plan_t *p)
         }
         for (int i = 1; i < n; i++)
             wait_peer(p, r, (r + n - i) % n, (r + n - i) % n);
-        sum_in_rank_order(p, r, r);
+        reduce_in_rank_order(p, r, r);
         for (int i = 1; i < n; i++) {
             int peer = (r + i) % n;
             copy(p, r, r, output(r), slot(peer, n + r));
@@ -146,6 +151,80 @@ static void two_shot(pipc__plan_t *p)
             wait_peer(p, r, c, n + c);
             copy(p, r, c, slot(r, n + c), output(r));
         }
+    }
+}
+
+/* Ring, first half, rank r of n: chunk c sets out at rank c and grows by a contribution a hop. Slot
+ * and flag s are for what comes from r - 1 in step s:
+ *
+ *     input(r)[r] --push--> slot 0 of r + 1
+ *     slot s-1 op input(r)[r - s] --push--> slot s of r + 1      s = 1 .. n-2
+ *     output(r)[r + 1] = slot n-2 op input(r)[r + 1]             complete
+ */
+static void ring_reduce_scatter(pipc__plan_t *p, int r)
+{
+    int n = p->nranks, next = (r + 1) % n, prev = (r + n - 1) % n;
+
+    copy(p, r, r, input(r), slot(next, 0));
+    signal_peer(p, r, next, 0);
+    for (int s = 1; s < n; s++) {
+        bool last = s == n - 1;
+        wait_peer(p, r, prev, s - 1);
+        pipc__op_t *op = append(p, r, PIPC__REDUCE);
+        op->chunk = (uint16_t)((r + n - s) % n);
+        op->dst = last ? output(r) : slot(next, s);
+        op->nsrc = 2;
+        op->src[0] = slot(r, s - 1);
+        op->src[1] = input(r);
+        op->pre = s == 1 ? 3 : 2; /* in slot 0 lies an input, in the others lies a partial result */
+        op->post = last;
+        if (!last)
+            signal_peer(p, r, next, s);
+    }
+}
+
+/* Ring, second half: the complete chunks go round, from the rank that completed them on. Slots and
+ * flags n-1 .. 2n-3; the neighbour comes first, the own output second:
+ *
+ *     output(r)[r + 1] --push--> slot n-1 of r + 1
+ *     slot n-2+s --push--> slot n-1+s of r + 1                   s = 1 .. n-2
+ *     output(r)[r + 1 - s] = slot n-2+s                          s = 1 .. n-1
+ */
+static void ring_all_gather(pipc__plan_t *p, int r)
+{
+    int n = p->nranks, next = (r + 1) % n, prev = (r + n - 1) % n;
+
+    for (int s = 0; s < n; s++) {
+        int chunk = (r + 1 + n - s) % n;
+        pipc__ref_t from = s ? slot(r, n - 2 + s) : output(r);
+        if (s)
+            wait_peer(p, r, prev, n - 2 + s);
+        if (s < n - 1) {
+            copy(p, r, chunk, from, slot(next, n - 1 + s));
+            signal_peer(p, r, next, n - 1 + s);
+        }
+        if (s)
+            copy(p, r, chunk, from, output(r));
+    }
+}
+
+/* Sends 2 (n - 1) / n S like two-shot, to one neighbour alone, with 2 (n - 1) latencies. A partial
+ * result is rounded to the type at every hop; each chunk is reduced once, so that all ranks get the
+ * same bits. In place is safe: all of input is read in the first half, and what that half writes to
+ * the output is the chunk that it reads for it. */
+static void ring(pipc__plan_t *p)
+{
+    int n = p->nranks;
+
+    p->nchunks = n;
+    p->nslots = p->nflags = n > 1 ? 2 * n - 2 : 1; /* staging is divided by it */
+    if (n == 1) {
+        reduce_in_rank_order(p, 0, 0);
+        return;
+    }
+    for (int r = 0; r < n; r++) {
+        ring_reduce_scatter(p, r);
+        ring_all_gather(p, r);
     }
 }
 
@@ -176,15 +255,13 @@ pipc_status_t pipc__plan_make(pipc__plan_t **plan, pipc__plan_kind_t kind, int n
     if (!pipc__plan_name(kind))
         return pipc__fail(err, PIPC_ERR_INVALID, "no plan has the number %d", (int)kind);
 
-    pipc__plan_t *p = plan_alloc(nranks, 1 + 7 * (nranks - 1)); /* two-shot's 7 ops a peer */
+    pipc__plan_t *p = plan_alloc(nranks, 1 + 7 * (nranks - 1)); /* two-shot's and the ring's */
     if (!p)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a plan of %d ranks", nranks);
     p->collective = PIPC__ALLREDUCE;
     snprintf(p->name, sizeof(p->name), "%s", pipc__plan_name(kind));
-    if (kind == PIPC__ONE_SHOT)
-        one_shot(p);
-    else
-        two_shot(p);
+    static void (*const generators[PIPC__PLAN_KINDS])(pipc__plan_t *) = {one_shot, two_shot, ring};
+    generators[kind](p);
     *plan = p;
     return PIPC_OK;
 }

@@ -10,6 +10,7 @@
 typedef enum pipc__plan_kind {
     PIPC__ONE_SHOT, /* "one-shot": everybody sends everything to everybody */
     PIPC__TWO_SHOT, /* "two-shot": direct reduce-scatter, then direct all-gather */
+    PIPC__RING,     /* "ring": both of them from neighbour to neighbour; for comparison */
     PIPC__PLAN_KINDS
 } pipc__plan_kind_t;
 

@@ -1,4 +1,4 @@
-/* plan/plan.h - a plan is data: what each rank copies, sums, signals and waits for.
+/* plan/plan.h - a plan is data: what each rank copies, reduces, signals and waits for.
  *
  * A plan knows no pointers, no sizes and no devices. Three readers share it: the checker proves it
  * right, the executors (CPU, CUDA) run it, a simulator can put it on a topology. This header is
@@ -27,13 +27,13 @@
 #endif
 
 #define PIPC__RANKS_MAX 16  /* ranks of one communicator on one node */
-#define PIPC__SLOTS_MAX 32  /* staging slots a rank: two-shot takes two a rank */
-#define PIPC__FLAGS_MAX 32  /* flags a rank and lane: two-shot takes two a rank */
+#define PIPC__SLOTS_MAX 32  /* staging slots a rank: two-shot and ring take two a rank */
+#define PIPC__FLAGS_MAX 32  /* flags a rank and lane: two-shot and ring take two a rank */
 #define PIPC__BUFFERS 2     /* staging areas; round g uses area g mod 2 */
 #define PIPC__SPLIT_BYTES 128 /* chunks and lanes begin at multiples of it: one cache line of a GPU */
 
 typedef enum pipc__collective {
-    PIPC__ALLREDUCE,      /* output chunk c = sum over ranks of input chunk c, every c, every rank */
+    PIPC__ALLREDUCE,      /* output chunk c = input chunk c reduced over ranks, every c, every rank */
     PIPC__REDUCE_SCATTER, /* rank r has output chunk r only */
     PIPC__ALLGATHER       /* output chunk c = input chunk c of rank c */
 } pipc__collective_t;
@@ -52,23 +52,32 @@ typedef struct pipc__ref {
 
 typedef enum pipc__op_kind {
     PIPC__COPY,   /* dst = src[0] */
-    PIPC__SUM,    /* dst = src[0] + src[1] + ..., in this order, one rounding at the end */
+    PIPC__REDUCE, /* dst = src[0] op src[1] op ..., in this order, one rounding at the end */
     PIPC__SIGNAL, /* after all earlier ops of this lane: set flag at peer to this round's number */
     PIPC__WAIT    /* until the own flag, set by peer, has reached this round's number */
 } pipc__op_kind_t;
 
+/* Some operations change a value before or after the reduction: a float's average is the sum of
+ * inputs times 1/n, an integer's is the sum divided by n. A plan knows no operations, but says where
+ * these two belong: each contribution gets the pre-op once, in the REDUCE that first takes it in,
+ * and each result the post-op once, in the REDUCE that completes it. COPY changes nothing. The
+ * tempting way, the pre-op where an input is first read, would round the scaled value of a small
+ * type before it travels.
+ */
 typedef struct pipc__op {
     uint8_t kind;   /* pipc__op_kind_t */
-    uint8_t nsrc;   /* COPY: 1, SUM: 1..PIPC__RANKS_MAX, else 0 */
-    uint16_t chunk; /* COPY, SUM: the chunk that is moved */
+    uint8_t nsrc;   /* COPY: 1, REDUCE: 2..PIPC__RANKS_MAX (one rank: 1), else 0 */
+    uint16_t chunk; /* COPY, REDUCE: the chunk that is moved */
     uint16_t peer;  /* SIGNAL: whose flag; WAIT: who sets it */
     uint16_t flag;  /* SIGNAL, WAIT: index among the flags of the rank that waits */
+    uint16_t pre;   /* REDUCE: bit i: src[i] still is as its rank gave it, and gets the pre-op */
+    uint16_t post;  /* REDUCE: 1: the result is complete, and gets the post-op */
     pipc__ref_t dst;
     pipc__ref_t src[PIPC__RANKS_MAX];
 } pipc__op_t;
 
 typedef struct pipc__plan {
-    char name[24]; /* "one-shot", "two-shot" */
+    char name[24]; /* "one-shot", "two-shot", "ring" */
     pipc__collective_t collective;
     int nranks, nchunks;
     int nslots, nflags;               /* the most that any rank has */

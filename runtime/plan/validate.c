@@ -38,8 +38,13 @@ static const char *judge_move(const pipc__plan_t *p, int rank, const pipc__op_t 
 
     if (op->chunk >= p->nchunks)
         return "names a chunk that does not exist";
-    if (op->nsrc < 1 || op->nsrc > PIPC__RANKS_MAX || (op->kind == PIPC__COPY && op->nsrc != 1))
+    if (op->nsrc < 1 || op->nsrc > PIPC__RANKS_MAX ||
+        (op->nsrc == 1) != (op->kind == PIPC__COPY || p->nranks == 1))
         return "has a wrong number of sources";
+    if (op->kind == PIPC__COPY && (op->pre || op->post))
+        return "is a copy, and has a pre- or post-op";
+    if (op->pre >> op->nsrc)
+        return "has a pre-op for a source that it has not";
     for (int i = 0; !wrong && i < op->nsrc; i++)
         wrong = judge_ref(p, rank, op->src[i], false);
     return wrong;
@@ -49,7 +54,7 @@ static const char *judge_op(const pipc__plan_t *p, int rank, const pipc__op_t *o
 {
     switch (op->kind) {
     case PIPC__COPY:
-    case PIPC__SUM:
+    case PIPC__REDUCE:
         return judge_move(p, rank, op);
     case PIPC__SIGNAL:
     case PIPC__WAIT:

@@ -28,13 +28,13 @@ static pipc__plan_t *make(pipc__plan_kind_t kind, int nranks)
 static void every_element_is_in_exactly_one_part(void **state)
 {
     static const size_t counts[] = {0, 1, 7, 31, 32, 33, 4097, 100003};
-    static const size_t elem_bytes[] = {2, 4};
+    static const size_t elem_bytes[] = {1, 2, 4, 8};
 
     (void)state;
     for (size_t c = 0; c < sizeof(counts) / sizeof(counts[0]); c++)
         for (int nchunks = 1; nchunks <= 16; nchunks++)
             for (int nlanes = 1; nlanes <= 33; nlanes += 4)
-                for (int e = 0; e < 2; e++) {
+                for (int e = 0; e < 4; e++) {
                     pipc__split_t s = pipc__split(counts[c], elem_bytes[e], nchunks, nlanes);
                     size_t next = 0;
                     for (int chunk = 0; chunk < nchunks; chunk++)
@@ -57,7 +57,7 @@ static void a_round_always_fits_its_slots(void **state)
     (void)state;
     for (int nslots = 1; nslots <= PIPC__SLOTS_MAX; nslots++)
         for (int nlanes = 1; nlanes <= 64; nlanes += 3)
-            for (size_t elem = 2; elem <= 4; elem += 2) {
+            for (size_t elem = 1; elem <= 8; elem *= 2) {
                 size_t area = 2 << 20, part = pipc__lane_slot_bytes(area, nslots, nlanes);
                 size_t most = pipc__round_elems(part, elem, nslots, nlanes);
                 assert_true(part * (size_t)nslots * (size_t)nlanes <= area);
@@ -68,14 +68,17 @@ static void a_round_always_fits_its_slots(void **state)
 
 /* --- right plans ---------------------------------------------------------------------------- */
 
-static void check_triple(const pipc__plan_t *const plans[2], int which, int lanes, bool in_place)
+/* Call i is plans[digit i of @which]. */
+static void check_triple(pipc__plan_t *const plans[PIPC__PLAN_KINDS], int which, int lanes,
+                         bool in_place)
 {
     pipc__check_call_t calls[3];
     pipc__error_t err;
 
     /* Three calls, because with two staging areas a slot is used again two rounds later. */
-    for (int i = 0; i < 3; i++)
-        calls[i] = (pipc__check_call_t){plans[which >> i & 1], 1 + (which >> i & 1) * 2,
+    for (int i = 0; i < 3; i++, which /= PIPC__PLAN_KINDS)
+        calls[i] = (pipc__check_call_t){plans[which % PIPC__PLAN_KINDS],
+                                        1 + which % PIPC__PLAN_KINDS * 2 % 3,
                                         i == 1 ? lanes : PIPC__CHECK_LANES_MAX, in_place};
     if (pipc__plan_check(calls, 3, PIPC__BUFFERS, &err))
         fail_msg("%s", err.text);
@@ -85,16 +88,15 @@ static void any_plan_may_follow_any_other(void **state)
 {
     (void)state;
     for (int n = 1; n <= PIPC__RANKS_MAX; n++) {
-        const pipc__plan_t *plans[2] = {make(PIPC__ONE_SHOT, n), make(PIPC__TWO_SHOT, n)};
-        for (int which = 0; which < 8; which++)
+        pipc__plan_t *plans[PIPC__PLAN_KINDS];
+        for (int k = 0; k < PIPC__PLAN_KINDS; k++)
+            plans[k] = make((pipc__plan_kind_t)k, n);
+        for (int which = 0; which < PIPC__PLAN_KINDS * PIPC__PLAN_KINDS * PIPC__PLAN_KINDS; which++)
             for (int lanes = 1; lanes <= PIPC__CHECK_LANES_MAX; lanes++)
                 for (int in_place = 0; in_place < 2; in_place++)
                     check_triple(plans, which, lanes, in_place);
-        for (int i = 0; i < 2; i++) {
-            pipc__plan_t *p;
-            memcpy(&p, &plans[i], sizeof(p)); /* drops the const of the array above */
-            pipc__plan_free(p);
-        }
+        for (int k = 0; k < PIPC__PLAN_KINDS; k++)
+            pipc__plan_free(plans[k]);
     }
 }
 
@@ -142,19 +144,68 @@ static void swap_with_next(pipc__op_t *op)
 
 static void lose_contribution(pipc__plan_t *p)
 {
-    pipc__op_t *sum = find(p, 1, PIPC__SUM, 0);
+    pipc__op_t *sum = find(p, 1, PIPC__REDUCE, 0);
 
     sum->nsrc--;
+    sum->pre &= (uint16_t)((1u << sum->nsrc) - 1);
+}
+static void lose_unfinished(pipc__plan_t *p)
+{
+    lose_contribution(p);
+    find(p, 1, PIPC__REDUCE, 0)->post = 0;
+}
+static void forget_pre(pipc__plan_t *p)
+{
+    find(p, 1, PIPC__REDUCE, 0)->pre &= (uint16_t)~2u;
+}
+static void pre_twice(pipc__plan_t *p)
+{
+    find(p, 1, PIPC__REDUCE, 1)->pre = 3; /* a partial result came in slot 1 */
+}
+static void forget_post(pipc__plan_t *p)
+{
+    for (int i = 0; i < p->nops[1]; i++)
+        p->ops[1][i].post = 0;
+}
+static void post_early(pipc__plan_t *p)
+{
+    find(p, 1, PIPC__REDUCE, 0)->post = 1;
+}
+static void pre_for_nothing(pipc__plan_t *p)
+{
+    find(p, 1, PIPC__REDUCE, 0)->pre |= (uint16_t)(1u << p->nranks);
+}
+static void copy_with_post(pipc__plan_t *p)
+{
+    find(p, 1, PIPC__COPY, 0)->post = 1;
+}
+static void reduce_complete(pipc__plan_t *p)
+{
+    /* Rank 0 reduces a second time what rank 1 has completed and sent round. */
+    pipc__op_t *last = find(p, 0, PIPC__COPY, 3);
+
+    last->kind = PIPC__REDUCE;
+    last->nsrc = 2;
+    last->src[1] = last->src[0];
+}
+static void forget_ring_wait(pipc__plan_t *p)
+{
+    remove_op(p, 2, find(p, 2, PIPC__WAIT, 1));
+}
+static void ring_turns_back(pipc__plan_t *p)
+{
+    /* Rank 1 pushes its first chunk to rank 0, who waits for rank 2 on that slot. */
+    find(p, 1, PIPC__COPY, 0)->dst.rank = 0;
 }
 static void double_contribution(pipc__plan_t *p)
 {
-    pipc__op_t *sum = find(p, 1, PIPC__SUM, 0);
+    pipc__op_t *sum = find(p, 1, PIPC__REDUCE, 0);
 
     sum->src[2] = sum->src[0];
 }
 static void other_order(pipc__plan_t *p)
 {
-    pipc__op_t *sum = find(p, 1, PIPC__SUM, 0);
+    pipc__op_t *sum = find(p, 1, PIPC__REDUCE, 0);
     pipc__ref_t t = sum->src[0];
 
     sum->src[0] = sum->src[2];
@@ -200,7 +251,7 @@ static void same_slot_for_two(pipc__plan_t *p)
     for (int i = 0; i < p->nops[0]; i++)
         if (p->ops[0][i].kind == PIPC__COPY && p->ops[0][i].dst.rank == 2)
             p->ops[0][i].dst.slot = 1;
-    find(p, 2, PIPC__SUM, 0)->src[0].slot = 1;
+    find(p, 2, PIPC__REDUCE, 0)->src[0].slot = 1;
 }
 static void slot_out_of_range(pipc__plan_t *p)
 {
@@ -212,20 +263,20 @@ static void foreign_input(pipc__plan_t *p)
 }
 static void foreign_output(pipc__plan_t *p)
 {
-    find(p, 0, PIPC__SUM, 0)->dst.rank = 1;
+    find(p, 0, PIPC__REDUCE, 0)->dst.rank = 1;
 }
 static void write_input(pipc__plan_t *p)
 {
-    find(p, 0, PIPC__SUM, 0)->dst.place = PIPC__INPUT;
+    find(p, 0, PIPC__REDUCE, 0)->dst.place = PIPC__INPUT;
 }
 static void wrong_chunk(pipc__plan_t *p)
 {
-    find(p, 0, PIPC__SUM, 0)->chunk = 1;
+    find(p, 0, PIPC__REDUCE, 0)->chunk = 1;
 }
 static void early_output(pipc__plan_t *p)
 {
     /* In place: the sum overwrites the input before the last push has read it. */
-    pipc__op_t *sum = find(p, 0, PIPC__SUM, 0);
+    pipc__op_t *sum = find(p, 0, PIPC__REDUCE, 0);
     pipc__op_t moved = *sum;
     pipc__op_t *push = find(p, 0, PIPC__COPY, p->nranks - 2);
     pipc__op_t *next_push_end = push + 2; /* behind its signal */
@@ -234,7 +285,7 @@ static void early_output(pipc__plan_t *p)
         op[0] = op[-1];
     *next_push_end = *push;
     next_push_end->chunk = 0;
-    push->kind = PIPC__SUM;
+    push->kind = PIPC__REDUCE;
     *push = moved;
 }
 
@@ -246,13 +297,31 @@ static const struct fault {
     const char *words; /* the start of what follows "step N: " or "chunk N: " */
 } faults[] = {
     {"a missing contribution", PIPC__ONE_SHOT, 3, 2, lose_contribution,
-     "output lacks a contribution"},
+     "applies the post-op to a result that lacks a contribution"},
     {"a missing contribution", PIPC__TWO_SHOT, 4, 2, lose_contribution,
+     "applies the post-op to a result that lacks a contribution"},
+    {"a missing contribution", PIPC__ONE_SHOT, 3, 2, lose_unfinished,
      "output lacks a contribution"},
     {"a double contribution", PIPC__ONE_SHOT, 3, 2, double_contribution,
-     "adds a contribution that is in the sum already"},
-    {"another order of summation", PIPC__ONE_SHOT, 3, 2, other_order,
-     "output is summed in another order"},
+     "adds a contribution that is in the result already"},
+    {"another order of reduction", PIPC__ONE_SHOT, 3, 2, other_order,
+     "output is reduced in another order"},
+    {"no pre-op", PIPC__ONE_SHOT, 3, 2, forget_pre, "takes in a contribution without pre-op"},
+    {"no pre-op", PIPC__RING, 4, 2, forget_pre, "takes in a contribution without pre-op"},
+    {"a second pre-op", PIPC__RING, 4, 2, pre_twice, "applies the pre-op a second time"},
+    {"no post-op", PIPC__TWO_SHOT, 3, 2, forget_post, "output lacks the post-op"},
+    {"no post-op", PIPC__RING, 4, 2, forget_post, "output lacks the post-op"},
+    {"a post-op too early", PIPC__RING, 4, 2, post_early, "applies the post-op to a result"},
+    {"a pre-op for nothing", PIPC__ONE_SHOT, 3, 2, pre_for_nothing, "has a pre-op for a source"},
+    {"a copy that changes values", PIPC__TWO_SHOT, 3, 2, copy_with_post, "is a copy, and has"},
+    {"a second reduction", PIPC__RING, 3, 2, reduce_complete, "reduces what has had its post-op"},
+    {"the first wait taken out", PIPC__RING, 4, 2, forget_wait, "reads a place"},
+    {"the second wait taken out", PIPC__RING, 4, 2, forget_ring_wait, "reads a place"},
+    {"the last wait taken out", PIPC__RING, 4, 2, forget_last_wait, "reads a place"},
+    {"a signal before its push", PIPC__RING, 3, 2, signal_before_push, "reads a place"},
+    {"a push to the wrong neighbour", PIPC__RING, 4, 2, ring_turns_back, "place"},
+    {"waits before signals", PIPC__RING, 3, 2, wait_first, "waits for ever"},
+    {"a wrong chunk", PIPC__RING, 3, 2, wrong_chunk, "reads"},
     {"a wait taken out", PIPC__ONE_SHOT, 3, 2, forget_wait, "reads a place"},
     {"the first wait taken out", PIPC__TWO_SHOT, 3, 2, forget_wait, "reads a place"},
     {"the last wait taken out", PIPC__TWO_SHOT, 3, 2, forget_last_wait, "reads a place"},
