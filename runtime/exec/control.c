@@ -164,7 +164,7 @@ static void peer_gone(void *arg, int i)
     uint64_t word = atomic_load(&page_of(ctl, i)->abort);
     char name[128];
 
-    if (atomic_load(&page_of(ctl, i)->leaving) || atomic_load(&page_in(&ctl->own)->leaving))
+    if (atomic_load(&page_of(ctl, i)->leaving))
         return;
     set_abort(page_in(&ctl->own), word ? word : PIPC__ABORT_WORD(PIPC_ERR_PEER_LOST, i));
     pipc__log(PIPC__LOG_INFO, "%s has ended; the communicator is dead",

@@ -79,8 +79,9 @@ const char *pipc__control_name(const pipc__control_t *ctl, int rank, char *buf, 
 /* The own page, for executors that let a device read the abort word. */
 pipc__page_t *pipc__control_page(pipc__control_t *ctl);
 
-/* Say that this rank needs no peer any more, so that peers that end are no loss to it and its end
- * is none to them. Called between the last wait on data and the final barrier. */
+/* Say that no peer needs this rank any more, so that its end is no loss to them. Called between the
+ * last wait on data and the final barrier. A peer that ends before it has said so is a loss also to
+ * a rank that waits in that barrier. */
 void pipc__control_leave(pipc__control_t *ctl);
 
 void pipc__control_destroy(pipc__control_t *ctl); /* NULL is allowed */

@@ -1,3 +1,4 @@
 # tests/lint/local.mk
 LINT_TESTS += tests/lint/layers.t
 EXTRA_DIST += tests/lint/check-layers doc/layers.txt tests/lib/tap.sh
+LINT_TESTS += tests/lint/bench.t

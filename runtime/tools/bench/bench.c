@@ -99,13 +99,15 @@ static pipc_status_t open_all(bench_t *b, pipc__error_t *err)
     pipc_status_t st = open_device(b, err);
 
     if (!st)
+        st = judge_wishes(b, err);
+    if (!st && b->options.peer)
+        b->options.peer->start(b->options.peer_path);
+    if (!st)
         st = open_comm(b, err);
     if (!st)
         st = open_buffers(b, err);
-    if (!st)
-        st = judge_wishes(b, err);
     if (!st && b->options.peer)
-        st = b->options.peer->open(b->options.peer_path, b->comm, err);
+        st = b->options.peer->open(b->comm, err);
     return st;
 }
 
@@ -175,29 +177,26 @@ static pipc_status_t run_all(bench_t *b, bench_json_t *json, uint64_t *wrong, pi
 }
 
 /* The table and the file, from rank 0; the work, on all. */
-static pipc_status_t run(bench_t *b, uint64_t *wrong, pipc__error_t *err)
+static pipc_status_t run(bench_t *b, bench_json_t **json, uint64_t *wrong, pipc__error_t *err)
 {
-    bench_json_t *json = NULL;
-
     if (prints(b)) {
         b->progress = isatty(STDERR_FILENO);
         bench_print_head(b);
-        if (b->options.json_path && !(json = bench_json_begin(b)))
+        if (b->options.json_path && !(*json = bench_json_begin(b)))
             return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for -J");
     }
-    pipc_status_t st = run_all(b, json, wrong, err);
-    if (st)
-        return st;
-    if (prints(b))
+    pipc_status_t st = run_all(b, *json, wrong, err);
+    if (!st && prints(b))
         printf("# %s\n", !b->options.check ? "results were not checked (-c 0)"
                          : *wrong          ? "WRONG VALUES: see #wrong"
                                            : "all results are right");
-    return bench_json_end(json, b, err);
+    return st;
 }
 
 int main(int argc, char **argv)
 {
     bench_t b = {0};
+    bench_json_t *json = NULL;
     pipc__error_t err = {PIPC_OK, ""};
     uint64_t wrong = 0;
     int rc = bench_options_parse(&b.options, argc, argv);
@@ -207,11 +206,15 @@ int main(int argc, char **argv)
     pipc__log_set(log_line, NULL);
     pipc_status_t st = open_all(&b, &err);
     if (!st)
-        st = run(&b, &wrong, &err);
-    rc = st ? complain(&b, &err) : wrong ? 1 : 0;
-    fflush(NULL);
-    if (st)
-        _Exit(rc); /* a peer is lost: nothing may wait for it, no exit handler either */
+        st = run(&b, &json, &wrong, &err);
+    if (st) { /* the others may wait for this rank: only its end tells them, so no exit handler either */
+        rc = complain(&b, &err);
+        fflush(NULL);
+        _Exit(rc);
+    }
+    rc = wrong ? 1 : 0;
+    if (bench_json_end(json, &b, &err))
+        rc = complain(&b, &err);
     close_all(&b);
     return rc;
 }

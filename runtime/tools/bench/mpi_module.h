@@ -14,8 +14,9 @@
 
 typedef struct bench_mpi_module {
     int version; /* BENCH_MPI_VERSION */
-    /* MPI_Init, and a communicator of the ranks with this @color in order of @key. All functions
-     * return 0 or an MPI error code. */
+    /* MPI_Init, unless the program has called it. All functions return 0 or an MPI error code. */
+    int (*start)(void);
+    /* Make a communicator of the ranks with this @color in order of @key. */
     int (*open)(int color, int key);
     /* @dtype and @op by pcie-ipc's names; -1 when MPI has no such type. send == recv is in place. */
     int (*allreduce)(const void *send, void *recv, size_t count, const char *dtype, const char *op);

@@ -12,9 +12,11 @@
 typedef struct bench_peer {
     const char *name; /* for --peer, and the table's column */
     bool on_gpu;      /* its buffers are on the GPU, and its calls can be captured */
-    /* Open the library at @path (NULL: where it is expected) and make its communicator over the
-     * ranks of @comm. Collective. */
-    pipc_status_t (*open)(const char *path, pipc_comm_t *comm, pipc__error_t *err);
+    /* Open the library at @path (NULL: where it is expected), before there is a communicator. What
+     * fails is kept for open(). */
+    void (*start)(const char *path);
+    /* Make the peer's communicator over the ranks of @comm. Collective. */
+    pipc_status_t (*open)(pipc_comm_t *comm, pipc__error_t *err);
     /* One all-reduce; on a GPU it is enqueued. PIPC_ERR_UNSUPPORTED for what the peer has not. */
     pipc_status_t (*allreduce)(const void *send, void *recv, size_t count, pipc_dtype_t dtype,
                                pipc_redop_t op, void *stream, pipc__error_t *err);

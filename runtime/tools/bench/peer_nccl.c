@@ -15,6 +15,7 @@ typedef struct nccl_id {
 
 static struct {
     void *lib, *comm;
+    pipc__error_t failed; /* what start() met */
     char version[32];
     int (*get_version)(int *);
     int (*get_id)(nccl_id_t *);
@@ -84,14 +85,18 @@ static void note_version(void)
     snprintf(nccl.version, sizeof(nccl.version), "NCCL %d.%d.%d", v / 10000, v / 100 % 100, v % 100);
 }
 
-static pipc_status_t nccl_open(const char *path, pipc_comm_t *comm, pipc__error_t *err)
+static void nccl_start(const char *path)
+{
+    load(path ? path : "libnccl.so.2", &nccl.failed);
+}
+
+static pipc_status_t nccl_open(pipc_comm_t *comm, pipc__error_t *err)
 {
     nccl_id_t mine = {{0}}, all[PIPC__RANKS_MAX];
-    pipc__error_t own = {PIPC_OK, ""};
 
-    if (!load(path ? path : "libnccl.so.2", &own) && comm->rank == 0)
-        check(nccl.get_id(&mine), "ncclGetUniqueId", &own);
-    pipc_status_t st = bench_peer_agree(comm, "NCCL", &own, err);
+    if (!nccl.failed.status && comm->rank == 0)
+        check(nccl.get_id(&mine), "ncclGetUniqueId", &nccl.failed);
+    pipc_status_t st = bench_peer_agree(comm, "NCCL", &nccl.failed, err);
     if (!st)
         st = pipc__control_gather(comm->ctl, &mine, sizeof(mine), all, err);
     if (st)
@@ -119,4 +124,6 @@ static void nccl_close(void)
     nccl.comm = NULL;
 }
 
-const bench_peer_t bench_peer_nccl = {"nccl", true, nccl_open, nccl_allreduce, nccl_version, nccl_close};
+const bench_peer_t bench_peer_nccl = {
+    "nccl", true, nccl_start, nccl_open, nccl_allreduce, nccl_version, nccl_close,
+};
