@@ -1,5 +1,6 @@
 # runtime/base/local.mk
 libpipc_core_la_SOURCES += \
+	runtime/base/bfloat16.h \
 	runtime/base/error.c runtime/base/error.h \
 	runtime/base/file.c runtime/base/file.h \
 	runtime/base/half.h \

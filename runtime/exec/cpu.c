@@ -123,8 +123,10 @@ static char *locate(const cpu_exec_t *x, const cpu_round_t *k, pipc__ref_t ref, 
     return (char *)where;
 }
 
-static void copy_or_sum(const cpu_exec_t *x, const cpu_round_t *k, const pipc__op_t *op)
+static void copy_or_reduce(const cpu_exec_t *x, const cpu_round_t *k, const pipc__op_t *op)
 {
+    const pipc__reduction_t how = {k->call->dtype, k->call->op, x->size,
+                                   op->nsrc,       op->pre,     op->post};
     const void *src[PIPC__RANKS_MAX];
     size_t n;
     char *dst = locate(x, k, op->dst, op->chunk, &n);
@@ -133,10 +135,11 @@ static void copy_or_sum(const cpu_exec_t *x, const cpu_round_t *k, const pipc__o
         src[i] = locate(x, k, op->src[i], op->chunk, &n);
     if (!n)
         return;
+    /* A reduction of one source is that of one rank: its pre- and post-op change nothing. */
     if (op->nsrc == 1 && dst != src[0])
         memcpy(dst, src[0], n * k->elem_bytes);
     else if (op->nsrc > 1)
-        pipc__reduce(k->call->dtype, k->call->op, dst, src, op->nsrc, n);
+        pipc__reduce(&how, dst, src, n);
 }
 
 typedef struct flag_wait {
@@ -166,7 +169,7 @@ static pipc_status_t step(cpu_exec_t *x, const cpu_round_t *k, const pipc__op_t 
         w = (flag_wait_t){flag_of(x, x->rank, op->flag), x->round};
         return pipc__control_wait(x->base.ctl, flag_ready, &w);
     default:
-        copy_or_sum(x, k, op);
+        copy_or_reduce(x, k, op);
         return PIPC_OK;
     }
 }
@@ -193,9 +196,6 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
     cpu_round_t k = {.call = call, .elem_bytes = pipc_dtype_bytes(call->dtype)};
     pipc_status_t st = PIPC_OK;
 
-    if (!pipc__reduce_has(call->dtype, call->op))
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "%s of %s is not there yet",
-                          pipc_redop_string(call->op), pipc_dtype_string(call->dtype));
     k.slot_bytes = pipc__lane_slot_bytes(x->area_bytes, call->plan->nslots, 1);
     size_t most = pipc__round_elems(k.slot_bytes, k.elem_bytes, call->plan->nchunks, 1);
     for (uint64_t i = 0; !st && k.first < call->count; i++) {

@@ -5,7 +5,7 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/cpu.c \
 	runtime/exec/exec.c runtime/exec/exec.h \
 	runtime/exec/perturb.h \
-	runtime/exec/reduce.c runtime/exec/reduce.h \
+	runtime/exec/reduce.c runtime/exec/reduce.h runtime/exec/reduce_type.h \
 	runtime/exec/segment.c runtime/exec/segment.h \
 	runtime/exec/watchdog.c runtime/exec/watchdog.h
 libpipc_exec_la_SOURCES = $(EXEC_CPU_SOURCES)

@@ -1,88 +1,113 @@
 /* exec/reduce.c - see reduce.h
  *
- * Works in blocks that stay in the first-level cache: a block's accumulators are private, so that
- * the compiler may vectorise although dst can be one of the sources.
+ * Five functions a type, made by including reduce_type.h once for each. No product and sum may
+ * become one fused operation, which would round once and differ from the GPU's: -std=c11 forbids
+ * it.
  */
 #include "runtime/exec/reduce.h"
 
-#include <stdint.h>
+#include <math.h>
 
+#include "runtime/base/bfloat16.h"
 #include "runtime/base/half.h"
 
-#define BLOCK 1024 /* elements; 4 KB of accumulators */
+#define BLOCK 1024 /* elements: 8 KB of accumulators at most */
 
-/* User buffers may have any alignment; these types say so to the compiler. */
-typedef float f32_t __attribute__((aligned(1), may_alias));
-typedef uint16_t f16_t __attribute__((aligned(1), may_alias));
-typedef uint32_t u32_t __attribute__((aligned(1), may_alias));
+typedef struct work {
+    const pipc__reduction_t *how;
+    char *dst;
+    const char *const *src;
+} work_t;
 
-static void sum_f32(char *dst, const void *const *src, int nsrc, size_t at, size_t n)
-{
-    float acc[BLOCK];
-    const f32_t *s = (const f32_t *)src[0] + at;
+/* NCCL's minimum and maximum: a lone NaN is dropped, -0 is less than +0. */
+#define LESS(a, b) ((a) < (b) || ((a) == (b) && signbit(a)))
+#define FLOAT_MIN(a, b) (LESS(a, b) || (b) != (b) ? (a) : (b))
+#define FLOAT_MAX(a, b) (LESS(b, a) || (b) != (b) ? (a) : (b))
+#define SAME(x) (x)
 
-    for (size_t i = 0; i < n; i++)
-        acc[i] = s[i];
-    for (int k = 1; k < nsrc; k++) {
-        s = (const f32_t *)src[k] + at;
-        for (size_t i = 0; i < n; i++)
-            acc[i] += s[i];
+/* ELEM lies in memory, ACC accumulates: integers without sign, so that wrapping is defined; VALUE
+ * is what the bits of ACC mean. */
+#define SUFFIX f32
+#define ELEM float
+#define ACC float
+#define FLOATING 1
+#define LOAD SAME
+#define STORE SAME
+#include "runtime/exec/reduce_type.h"
+
+#define SUFFIX f64
+#define ELEM double
+#define ACC double
+#define FLOATING 1
+#define LOAD SAME
+#define STORE SAME
+#include "runtime/exec/reduce_type.h"
+
+#define SUFFIX f16
+#define ELEM uint16_t
+#define ACC float
+#define FLOATING 1
+#define LOAD pipc__half_to_float
+#define STORE pipc__float_to_half
+#include "runtime/exec/reduce_type.h"
+
+#define SUFFIX bf16
+#define ELEM uint16_t
+#define ACC float
+#define FLOATING 1
+#define LOAD pipc__bfloat16_to_float
+#define STORE pipc__float_to_bfloat16
+#include "runtime/exec/reduce_type.h"
+
+#define SUFFIX i8
+#define ELEM uint8_t
+#define VALUE int8_t
+#include "runtime/exec/reduce_type.h"
+
+#define SUFFIX u8
+#define ELEM uint8_t
+#define VALUE uint8_t
+#include "runtime/exec/reduce_type.h"
+
+#define SUFFIX i32
+#define ELEM uint32_t
+#define VALUE int32_t
+#include "runtime/exec/reduce_type.h"
+
+#define SUFFIX u32
+#define ELEM uint32_t
+#define VALUE uint32_t
+#include "runtime/exec/reduce_type.h"
+
+#define SUFFIX i64
+#define ELEM uint64_t
+#define VALUE int64_t
+#include "runtime/exec/reduce_type.h"
+
+#define SUFFIX u64
+#define ELEM uint64_t
+#define VALUE uint64_t
+#include "runtime/exec/reduce_type.h"
+
+typedef void (*reduce_fn_t)(const work_t *w, size_t at, size_t n);
+
+#define OPS(type)                                                                                  \
+    {                                                                                              \
+        [PIPC_SUM] = sum_##type, [PIPC_PROD] = prod_##type, [PIPC_MIN] = min_##type,               \
+        [PIPC_MAX] = max_##type, [PIPC_AVG] = avg_##type                                           \
     }
-    f32_t *d = (f32_t *)(void *)dst + at;
-    for (size_t i = 0; i < n; i++)
-        d[i] = acc[i];
-}
 
-static void sum_f16(char *dst, const void *const *src, int nsrc, size_t at, size_t n)
-{
-    float acc[BLOCK];
-    const f16_t *s = (const f16_t *)src[0] + at;
-
-    for (size_t i = 0; i < n; i++)
-        acc[i] = pipc__half_to_float(s[i]);
-    for (int k = 1; k < nsrc; k++) {
-        s = (const f16_t *)src[k] + at;
-        for (size_t i = 0; i < n; i++)
-            acc[i] += pipc__half_to_float(s[i]);
-    }
-    f16_t *d = (f16_t *)(void *)dst + at;
-    for (size_t i = 0; i < n; i++)
-        d[i] = pipc__float_to_half(acc[i]);
-}
-
-static void sum_i32(char *dst, const void *const *src, int nsrc, size_t at, size_t n)
-{
-    uint32_t acc[BLOCK]; /* unsigned: wrapping is defined */
-    const u32_t *s = (const u32_t *)src[0] + at;
-
-    for (size_t i = 0; i < n; i++)
-        acc[i] = s[i];
-    for (int k = 1; k < nsrc; k++) {
-        s = (const u32_t *)src[k] + at;
-        for (size_t i = 0; i < n; i++)
-            acc[i] += s[i];
-    }
-    u32_t *d = (u32_t *)(void *)dst + at;
-    for (size_t i = 0; i < n; i++)
-        d[i] = acc[i];
-}
-
-typedef void (*reduce_fn_t)(char *dst, const void *const *src, int nsrc, size_t at, size_t n);
-
-static const reduce_fn_t functions[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT] = {
-    [PIPC_SUM] = {[PIPC_F32] = sum_f32, [PIPC_F16] = sum_f16, [PIPC_I32] = sum_i32},
+static const reduce_fn_t functions[PIPC_DTYPE_COUNT][PIPC_REDOP_COUNT] = {
+    [PIPC_F32] = OPS(f32), [PIPC_F64] = OPS(f64), [PIPC_F16] = OPS(f16), [PIPC_BF16] = OPS(bf16),
+    [PIPC_I8] = OPS(i8),   [PIPC_U8] = OPS(u8),   [PIPC_I32] = OPS(i32), [PIPC_U32] = OPS(u32),
+    [PIPC_I64] = OPS(i64), [PIPC_U64] = OPS(u64),
 };
 
-void pipc__reduce(pipc_dtype_t dtype, pipc_redop_t op, void *dst, const void *const *src, int nsrc,
-                  size_t n)
+void pipc__reduce(const pipc__reduction_t *how, void *dst, const void *const *src, size_t n)
 {
-    reduce_fn_t f = functions[op][dtype];
+    work_t w = {how, dst, (const char *const *)src};
+    reduce_fn_t f = functions[how->dtype][how->op];
 
     for (size_t at = 0; at < n; at += BLOCK)
-        f(dst, src, nsrc, at, n - at < BLOCK ? n - at : BLOCK);
-}
-
-int pipc__reduce_has(pipc_dtype_t dtype, pipc_redop_t op)
-{
-    return functions[op][dtype] != NULL;
+        f(&w, at, n - at < BLOCK ? n - at : BLOCK);
 }

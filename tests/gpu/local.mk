@@ -1,7 +1,8 @@
 # tests/gpu/local.mk - tests that need GPUs; they skip where there are none
 EXEC_CUDA_TEST = tests/gpu/exec_cuda.c tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/gpu/timing.c tests/gpu/timing.h \
-	tests/unit/exec_calls.c tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h
+	tests/unit/exec_calls.c tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h \
+	tests/unit/values.c tests/unit/values.h
 if HAVE_CUDA
 if HAVE_CMOCKA
 check_PROGRAMS += tests/gpu/exec_cuda tests/gpu/exec_cuda_perturb

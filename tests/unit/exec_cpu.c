@@ -163,7 +163,7 @@ static void each_wait_is_needed(void **state)
 
     (void)state;
     job.max_usec = 2000;
-    assert_int_equal(exec_drop_each_wait(job, 3, 60), 2 + 4);
+    assert_int_equal(exec_drop_each_wait(job, 3, 60), 2 + 4 + 4);
 }
 
 /* One-shot has no wait that says "you may write here again": its second staging area says it. */

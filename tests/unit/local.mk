@@ -14,10 +14,17 @@ tests_unit_plan_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_LDADD = $(UNIT_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/reduce
+endif
+tests_unit_reduce_SOURCES = tests/unit/reduce.c
+tests_unit_reduce_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_reduce_LDADD = libpipc-exec.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/exec_cpu tests/unit/exec_cpu_perturb
 endif
 EXEC_CPU_TEST = tests/unit/exec_cpu.c tests/unit/exec_calls.c tests/unit/exec_calls.h \
-	tests/unit/ranks.c tests/unit/ranks.h
+	tests/unit/ranks.c tests/unit/ranks.h tests/unit/values.c tests/unit/values.h
 tests_unit_exec_cpu_SOURCES = $(EXEC_CPU_TEST)
 tests_unit_exec_cpu_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_exec_cpu_LDADD = libpipc-exec.la $(UNIT_LIBS)

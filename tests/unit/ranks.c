@@ -14,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/base/half.h"
 #include "runtime/plan/generate.h"
 
 struct ranks {
@@ -202,62 +201,4 @@ void rank_exec_close(rank_exec_t *re)
     pipc__control_destroy(re->ctl);
     for (int k = 0; k < re->nplans; k++)
         pipc__plan_free(re->plans[k]);
-}
-
-/* --- data ----------------------------------------------------------------------------------- */
-
-static uint32_t mix(uint64_t x)
-{
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull; /* splitmix64's finaliser */
-    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-    return (uint32_t)((x ^ x >> 31) >> 16);
-}
-
-static uint32_t bits_of(size_t i, int rank, unsigned int call)
-{
-    return mix((uint64_t)i * 0x9e3779b97f4a7c15ull + (uint64_t)rank * 0xd1342543de82ef95ull +
-               (uint64_t)call * 0xaf251af3b0f025b5ull + 1);
-}
-
-static float float_of(uint32_t bits)
-{
-    return ((float)(int32_t)bits) * 0x1p-28f; /* -8 .. 8, 24 bits: sums round, order shows */
-}
-
-void test_fill(void *dst, size_t count, pipc_dtype_t dtype, int rank, unsigned int call)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t bits = bits_of(i, rank, call);
-        float f = float_of(bits);
-        uint16_t h = pipc__float_to_half(f);
-        if (dtype == PIPC_F32)
-            memcpy((char *)dst + 4 * i, &f, 4);
-        else if (dtype == PIPC_F16)
-            memcpy((char *)dst + 2 * i, &h, 2);
-        else
-            memcpy((char *)dst + 4 * i, &bits, 4);
-    }
-}
-
-void test_expect(void *dst, size_t count, pipc_dtype_t dtype, int nranks, unsigned int call)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint32_t sum = 0;
-        float f = 0;
-        for (int r = 0; r < nranks; r++) {
-            uint32_t bits = bits_of(i, r, call);
-            float x = float_of(bits);
-            if (dtype == PIPC_F16)
-                x = pipc__half_to_float(pipc__float_to_half(x));
-            f = r ? f + x : x;
-            sum += bits;
-        }
-        uint16_t h = pipc__float_to_half(f);
-        if (dtype == PIPC_F32)
-            memcpy((char *)dst + 4 * i, &f, 4);
-        else if (dtype == PIPC_F16)
-            memcpy((char *)dst + 2 * i, &h, 2);
-        else
-            memcpy((char *)dst + 4 * i, &sum, 4);
-    }
 }

@@ -39,20 +39,12 @@ void ranks_gather(ranks_t *all, int rank, const void *mine, size_t bytes, void *
 typedef struct rank_exec {
     pipc__control_t *ctl;
     pipc__exec_t *exec;
-    pipc__plan_t *plans[4];
+    pipc__plan_t *plans[4]; /* by kind */
     int nplans;
 } rank_exec_t;
 
 void rank_exec_open(rank_exec_t *re, const pipc__exec_ops_t *ops, size_t staging_bytes,
                     ranks_t *all, int rank);
 void rank_exec_close(rank_exec_t *re); /* collective */
-
-/* Deterministic test data: element @i of rank @rank in call @call. Random bits that are valid,
- * moderate numbers of the type; written to dst[i * size of type]. */
-void test_fill(void *dst, size_t count, pipc_dtype_t dtype, int rank, unsigned int call);
-
-/* The right result in rank order (f16: binary32 accumulation, one rounding), as the direct plans
- * promise. */
-void test_expect(void *dst, size_t count, pipc_dtype_t dtype, int nranks, unsigned int call);
 
 #endif
