@@ -336,6 +336,29 @@ static void abort_works_from_any_thread(void **state)
     assert_int_equal(ranks_run(2, abort_from_a_thread, NULL, 5), 0);
 }
 
+static int destroy_without_one(ranks_t *all, int rank, void *arg)
+{
+    pipc_comm_t *comm;
+    pipc__error_t err;
+
+    (void)arg;
+    enter(all, rank);
+    MUST(!create(&comm, NULL, &err));
+    if (rank == 1) {
+        usleep(100 * 1000); /* the others wait in destroy by now */
+        _exit(0);
+    }
+    MUST(pipc_comm_destroy(comm) == PIPC_ERR_PEER_LOST);
+    MUST(strstr(pipc_last_error(), "rank 1 (process"));
+    return 0;
+}
+
+static void a_loss_ends_the_wait_in_destroy(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(3, destroy_without_one, NULL, 5), 0);
+}
+
 /* --- table ------------------------------------------------------------------------------------------ */
 
 static void the_table_covers_every_size(void **state)
@@ -366,6 +389,7 @@ int main(void)
         cmocka_unit_test(a_dead_communicator_stays_dead),
         cmocka_unit_test(a_rank_that_is_not_in_a_call_learns_of_a_loss_too),
         cmocka_unit_test(abort_works_from_any_thread),
+        cmocka_unit_test(a_loss_ends_the_wait_in_destroy),
         cmocka_unit_test(the_table_covers_every_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
