@@ -21,6 +21,14 @@ tests_unit_reduce_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_reduce_LDADD = libpipc-exec.la $(UNIT_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/bench_data
+endif
+tests_unit_bench_data_SOURCES = tests/unit/bench_data.c \
+	runtime/tools/bench/data.c runtime/tools/bench/data.h
+tests_unit_bench_data_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bench_data_LDADD = libpipc-exec.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/exec_cpu tests/unit/exec_cpu_perturb
 endif
 EXEC_CPU_TEST = tests/unit/exec_cpu.c tests/unit/exec_calls.c tests/unit/exec_calls.h \

@@ -27,15 +27,15 @@ typedef struct row {
 
 static const row_t rows_f32[] = {
     {PIPC_SUM, NAN32, 0x3f800000, NAN32},
-    {PIPC_SUM, 0x7f800000, 0xff800000, NAN32},           /* inf - inf */
-    {PIPC_SUM, 0x80000000, 0x80000000, 0x80000000},      /* -0 + -0 */
-    {PIPC_SUM, 0x80000000, 0x00000000, 0x00000000},      /* -0 + +0 */
-    {PIPC_SUM, 0x00000001, 0x00000001, 0x00000002},      /* subnormals are not flushed */
-    {PIPC_SUM, 0x007fffff, 0x00000001, 0x00800000},      /* to the least normal */
-    {PIPC_SUM, 0x7f7fffff, 0x7f7fffff, 0x7f800000},      /* overflow */
-    {PIPC_PROD, 0x7f800000, 0x00000000, NAN32},          /* inf times 0 */
+    {PIPC_SUM, 0x7f800000, 0xff800000, NAN32},      /* inf - inf */
+    {PIPC_SUM, 0x80000000, 0x80000000, 0x80000000}, /* -0 + -0 */
+    {PIPC_SUM, 0x80000000, 0x00000000, 0x00000000}, /* -0 + +0 */
+    {PIPC_SUM, 0x00000001, 0x00000001, 0x00000002}, /* subnormals are not flushed */
+    {PIPC_SUM, 0x007fffff, 0x00000001, 0x00800000}, /* to the least normal */
+    {PIPC_SUM, 0x7f7fffff, 0x7f7fffff, 0x7f800000}, /* overflow */
+    {PIPC_PROD, 0x7f800000, 0x00000000, NAN32},     /* inf times 0 */
     {PIPC_PROD, 0x80000000, 0x3f800000, 0x80000000},
-    {PIPC_PROD, 0x00800000, 0x3f000000, 0x00400000},     /* into the subnormals */
+    {PIPC_PROD, 0x00800000, 0x3f000000, 0x00400000}, /* into the subnormals */
     {PIPC_PROD, 0x7f7fffff, 0xc0000000, 0xff800000},
     {PIPC_MIN, NAN32, 0x3f800000, 0x3f800000},
     {PIPC_MIN, 0x3f800000, NAN32, 0x3f800000},
@@ -51,9 +51,9 @@ static const row_t rows_f32[] = {
     {PIPC_MAX, 0x00000000, 0x80000000, 0x00000000},
     {PIPC_MAX, 0x80000000, 0x00000000, 0x00000000},
     {PIPC_MAX, 0x80000001, 0x80000002, 0x80000001},
-    {PIPC_AVG, 0x7f7fffff, 0x7f7fffff, 0x7f7fffff},      /* scaled first: no overflow */
-    {PIPC_AVG, 0x00000001, 0x00000001, 0x00000000},      /* half of it rounds to 0, twice */
-    {PIPC_AVG, 0x00000003, 0x00000000, 0x00000002},      /* 1.5 of it ties to even */
+    {PIPC_AVG, 0x7f7fffff, 0x7f7fffff, 0x7f7fffff}, /* scaled first: no overflow */
+    {PIPC_AVG, 0x00000001, 0x00000001, 0x00000000}, /* half of it rounds to 0, twice */
+    {PIPC_AVG, 0x00000003, 0x00000000, 0x00000002}, /* 1.5 of it ties to even */
     {PIPC_AVG, 0x80000000, 0x80000000, 0x80000000},
     {PIPC_AVG, NAN32, 0x3f800000, NAN32},
 };
@@ -88,29 +88,23 @@ static const row_t rows_f16[] = {
     {PIPC_AVG, 0x0001, 0x0001, 0x0001}, /* on purpose not NCCL's 0, which rounds each half of it */
 };
 static const row_t rows_bf16[] = {
-    {PIPC_SUM, NANB, 0x3f80, NANB},
-    {PIPC_SUM, 0x7f7f, 0x7f7f, 0x7f80},
+    {PIPC_SUM, NANB, 0x3f80, NANB},      {PIPC_SUM, 0x7f7f, 0x7f7f, 0x7f80},
     {PIPC_SUM, 0x3f80, 0x3b80, 0x3f80}, /* 1 + 2^-8: the tie goes to even */
-    {PIPC_SUM, 0x3f81, 0x3b80, 0x3f82},
-    {PIPC_SUM, 0x0001, 0x007f, 0x0080},
-    {PIPC_PROD, 0x0080, 0x3f00, 0x0040},
-    {PIPC_MIN, NANB, 0x3f80, 0x3f80},
-    {PIPC_MIN, 0x0000, 0x8000, 0x8000},
-    {PIPC_MAX, 0x3f80, NANB, 0x3f80},
-    {PIPC_MAX, 0xbf80, 0xc000, 0xbf80},
-    {PIPC_AVG, 0x7f7f, 0x7f7f, 0x7f7f},
+    {PIPC_SUM, 0x3f81, 0x3b80, 0x3f82},  {PIPC_SUM, 0x0001, 0x007f, 0x0080},
+    {PIPC_PROD, 0x0080, 0x3f00, 0x0040}, {PIPC_MIN, NANB, 0x3f80, 0x3f80},
+    {PIPC_MIN, 0x0000, 0x8000, 0x8000},  {PIPC_MAX, 0x3f80, NANB, 0x3f80},
+    {PIPC_MAX, 0xbf80, 0xc000, 0xbf80},  {PIPC_AVG, 0x7f7f, 0x7f7f, 0x7f7f},
     {PIPC_AVG, 0x0001, 0x0001, 0x0001}, /* as for f16 */
 };
 static const row_t rows_i8[] = {
-    {PIPC_SUM, 127, 1, 0x80},        {PIPC_SUM, 0x80, 0x80, 0},
-    {PIPC_PROD, 16, 16, 0},          {PIPC_PROD, 0xff, 0x80, 0x80},
-    {PIPC_MIN, 0x80, 127, 0x80},     {PIPC_MAX, 0x80, 0xff, 0xff},
-    {PIPC_AVG, 127, 1, 0xc0},        {PIPC_AVG, 0xff, 0, 0},
-    {PIPC_AVG, 0xfd, 0, 0xff},       {PIPC_AVG, 0x80, 0, 0xc0},
+    {PIPC_SUM, 127, 1, 0x80},      {PIPC_SUM, 0x80, 0x80, 0},   {PIPC_PROD, 16, 16, 0},
+    {PIPC_PROD, 0xff, 0x80, 0x80}, {PIPC_MIN, 0x80, 127, 0x80}, {PIPC_MAX, 0x80, 0xff, 0xff},
+    {PIPC_AVG, 127, 1, 0xc0},      {PIPC_AVG, 0xff, 0, 0},      {PIPC_AVG, 0xfd, 0, 0xff},
+    {PIPC_AVG, 0x80, 0, 0xc0},
 };
 static const row_t rows_u8[] = {
-    {PIPC_SUM, 255, 1, 0},      {PIPC_PROD, 16, 17, 16},    {PIPC_MIN, 0x80, 127, 127},
-    {PIPC_MAX, 0x80, 127, 128}, {PIPC_AVG, 255, 255, 127},  {PIPC_AVG, 255, 0, 127},
+    {PIPC_SUM, 255, 1, 0},      {PIPC_PROD, 16, 17, 16},   {PIPC_MIN, 0x80, 127, 127},
+    {PIPC_MAX, 0x80, 127, 128}, {PIPC_AVG, 255, 255, 127}, {PIPC_AVG, 255, 0, 127},
 };
 static const row_t rows_i32[] = {
     {PIPC_SUM, 0x7fffffff, 1, 0x80000000},
@@ -118,7 +112,7 @@ static const row_t rows_i32[] = {
     {PIPC_PROD, 0x80000000, 0xffffffff, 0x80000000},
     {PIPC_MIN, 0x80000000, 0x7fffffff, 0x80000000},
     {PIPC_MAX, 0x80000000, 0xffffffff, 0xffffffff},
-    {PIPC_AVG, 0x80000000, 0x80000000, 0},          /* the sum wraps */
+    {PIPC_AVG, 0x80000000, 0x80000000, 0}, /* the sum wraps */
     {PIPC_AVG, 0x80000000, 0, 0xc0000000},
     {PIPC_AVG, 0xffffffff, 0, 0},                   /* -1 / 2 */
     {PIPC_AVG, 0xfffffffd, 0, 0xffffffff},          /* -3 / 2 */
@@ -141,10 +135,8 @@ static const row_t rows_i64[] = {
     {PIPC_AVG, UINT64_MAX, 0, 0},
 };
 static const row_t rows_u64[] = {
-    {PIPC_SUM, UINT64_MAX, 1, 0},
-    {PIPC_PROD, 1ull << 32, 1ull << 32, 0},
-    {PIPC_MIN, 1ull << 63, 1, 1},
-    {PIPC_MAX, 1ull << 63, 1, 1ull << 63},
+    {PIPC_SUM, UINT64_MAX, 1, 0},         {PIPC_PROD, 1ull << 32, 1ull << 32, 0},
+    {PIPC_MIN, 1ull << 63, 1, 1},         {PIPC_MAX, 1ull << 63, 1, 1ull << 63},
     {PIPC_AVG, UINT64_MAX, 0, INT64_MAX},
 };
 
@@ -195,7 +187,8 @@ static void special_values_are_nccls(void **state)
             check_row((pipc_dtype_t)t, &tables[t].rows[i]);
 }
 
-/* --- three ranks: order, one rounding, where pre- and post-op belong ---------------------------- */
+/* --- three ranks: order, one rounding, where pre- and post-op belong ----------------------------
+ */
 
 static void small_floats_round_once(void **state)
 {

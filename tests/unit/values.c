@@ -77,8 +77,9 @@ static void put(void *dst, pipc_dtype_t t, number_t v)
 
 static number_t both(pipc_dtype_t t, pipc_redop_t op, number_t a, number_t b)
 {
-    bool less = is_float(t) ? (t == PIPC_F64 ? b.d < a.d : b.f < a.f)
-                            : is_signed(t) ? (int64_t)b.u < (int64_t)a.u : b.u < a.u;
+    bool less = is_float(t)    ? (t == PIPC_F64 ? b.d < a.d : b.f < a.f)
+                : is_signed(t) ? (int64_t)b.u < (int64_t)a.u
+                               : b.u < a.u;
 
     if (op == PIPC_MIN || op == PIPC_MAX)
         return less == (op == PIPC_MIN) ? b : a;
