@@ -52,6 +52,14 @@ const pipc__plan_t *pipc__comm_plan(const pipc_comm_t *comm, size_t bytes)
     return comm->plan[pipc__table_choose(&comm->table, bytes)];
 }
 
+static void tally(pipc_comm_t *c, size_t bytes)
+{
+    pipc__plan_kind_t k = pipc__table_choose(&c->table, bytes);
+
+    atomic_fetch_add_explicit(&c->done[k].calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&c->done[k].bytes, bytes, memory_order_relaxed);
+}
+
 static const char *judge_arguments(const void *send, const void *recv, size_t count,
                                    pipc_dtype_t dtype, pipc_redop_t op)
 {
@@ -82,15 +90,20 @@ pipc_status_t pipc_allreduce(pipc_comm_t *c, const void *send, void *recv, size_
         return refuse(wrong);
     if (dead(c))
         return dead(c);
-    c->calls++;
-    if (!count)
+    uint64_t number = atomic_fetch_add(&c->calls, 1) + 1;
+    size_t bytes = count * pipc_dtype_bytes(dtype);
+    if (!bytes) {
+        atomic_fetch_add(&c->empty, 1);
         return PIPC_OK;
-    const pipc__plan_t *plan = pipc__comm_plan(c, count * pipc_dtype_bytes(dtype));
-    pipc__exec_call_t call = {plan, send, recv, count, dtype, op, stream, c->calls};
+    }
+    pipc__exec_call_t call = {pipc__comm_plan(c, bytes), send, recv, count, dtype, op, stream, number};
     pthread_mutex_lock(&c->lock);
     pipc_status_t st = c->exec->ops->run(c->exec, &call, &err);
     pthread_mutex_unlock(&c->lock);
-    return st ? die(c, &err) : PIPC_OK;
+    if (st)
+        return die(c, &err);
+    tally(c, bytes);
+    return PIPC_OK;
 }
 
 /* Ask the executor, unless another thread is in a call: that one will hear of it, and to wait for it
@@ -124,7 +137,7 @@ pipc_status_t pipc_comm_async_error(pipc_comm_t *c, pipc_status_t *async)
         return PIPC_OK;
     pipc__fail(&err, st, "%s %s after call %llu", pipc__control_name(c->ctl, who, name, sizeof(name)),
                st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator",
-               (unsigned long long)c->calls);
+               (unsigned long long)atomic_load(&c->calls));
     *async = die(c, &err);
     return PIPC_OK;
 }
@@ -171,4 +184,30 @@ int pipc_comm_rank(const pipc_comm_t *comm)
 int pipc_comm_size(const pipc_comm_t *comm)
 {
     return comm ? comm->size : -1;
+}
+
+_Static_assert(PIPC__PLAN_KINDS <= PIPC_STATS_PLANS, "every plan has an entry in the statistics");
+
+pipc_status_t pipc_comm_stats(const pipc_comm_t *c, pipc_comm_stats_t *stats)
+{
+    pipc_comm_stats_t s = PIPC_COMM_STATS_INIT;
+
+    if (!c || !stats)
+        return refuse("pipc_comm_stats: an argument is NULL");
+    size_t given = stats->struct_bytes;
+    if (given < sizeof(given) || given > sizeof(s))
+        return refuse("pipc_comm_stats: struct_bytes is not a size that this library knows; initialise "
+                      "with PIPC_COMM_STATS_INIT");
+    s.struct_bytes = given;
+    s.calls = atomic_load(&c->empty);
+    s.plans = PIPC__PLAN_KINDS;
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+        s.plan[k].name = pipc__plan_name((pipc__plan_kind_t)k);
+        s.plan[k].calls = atomic_load(&c->done[k].calls);
+        s.plan[k].bytes = atomic_load(&c->done[k].bytes);
+        s.calls += s.plan[k].calls;
+        s.bytes += s.plan[k].bytes;
+    }
+    memcpy(stats, &s, given);
+    return PIPC_OK;
 }

@@ -19,19 +19,25 @@ struct pipc_comm {
     pipc__plan_t *plan[PIPC__PLAN_KINDS];
     pipc__table_t table;
     pthread_mutex_t lock; /* of exec's run, poll and drain, which know no threads */
-    uint64_t calls;
+    _Atomic uint64_t calls, empty; /* that were begun; of count 0 */
+    struct {
+        _Atomic uint64_t calls, bytes;
+    } done[PIPC__PLAN_KINDS]; /* that returned PIPC_OK */
     _Atomic int dying;    /* 1 once somebody writes error */
     _Atomic int dead;     /* pipc_status_t that is latched; error holds its text */
     pipc__error_t error;  /* written once, by who set dying, before dead is set */
     pipc__record_t *recs; /* [size]; who the ranks are */
 };
 
-/* As pipc_comm_create(), with another exchange than PMIx. */
+/* As pipc_comm_create(), with @xchg as its exchange. */
 pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config,
                                 const pipc__xchg_ops_t *xchg, pipc__error_t *err);
 
 /* Keep @err for pipc_last_error() of this thread and return its status. */
 pipc_status_t pipc__comm_report(const pipc__error_t *err);
+
+/* A line in the log, once a process, where --pcie-ipc was asked for and its plugin was not here. */
+void pipc__warn_of_plugin(void);
 
 /* The plan that a call of @bytes uses. */
 const pipc__plan_t *pipc__comm_plan(const pipc_comm_t *comm, size_t bytes);

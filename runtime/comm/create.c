@@ -12,6 +12,7 @@
 
 #include "config.h"
 #include "runtime/comm/comm.h"
+#include "runtime/comm/request.h"
 
 #define DEFAULT_STAGING_CPU ((size_t)8 << 20)
 #define DEFAULT_STAGING_CUDA ((size_t)64 << 20)
@@ -22,8 +23,8 @@ _Static_assert(PIPC__RECORD_HANDLE == PIPC__HANDLE_MAX, "the record carries any 
 
 /* What create() carries from step to step. */
 typedef struct build {
-    pipc_comm_config_t config;
-    const pipc__exec_ops_t *exec;
+    pipc__config_t config;
+    const pipc__exec_ops_t *exec; /* NULL: the choice failed */
     pipc__table_t table;
     pipc__group_t group;
     pipc__record_t mine, *all; /* all[group.size] */
@@ -31,11 +32,11 @@ typedef struct build {
     bool can_vote; /* all control pages are mapped */
 } build_t;
 
-/* --- arguments ------------------------------------------------------------------------------ */
+/* --- choices ------------------------------------------------------------------------------ */
 
 static pipc_status_t choose_exec(build_t *b, pipc__error_t *err)
 {
-    switch (b->config.backend) {
+    switch (b->config.asked.backend) {
 #ifdef HAVE_CUDA
     case PIPC_BACKEND_CUDA:
         b->exec = &pipc__exec_cuda;
@@ -56,19 +57,19 @@ static pipc_status_t choose_exec(build_t *b, pipc__error_t *err)
 #endif
         break;
     default:
-        return pipc__fail(err, PIPC_ERR_INVALID, "backend %d does not exist", (int)b->config.backend);
+        return pipc__fail(err, PIPC_ERR_INVALID, "backend %d does not exist", (int)b->config.asked.backend);
     }
     return PIPC_OK;
 }
 
 static bool on_gpu(const build_t *b)
 {
-    return b->exec != &pipc__exec_cpu;
+    return b->exec && b->exec != &pipc__exec_cpu;
 }
 
 static pipc_status_t choose_table(build_t *b, pipc__error_t *err)
 {
-    const char *plan = b->config.plan;
+    const char *plan = b->config.asked.plan;
 
     b->table = pipc__table_default(b->group.size, on_gpu(b));
     if (!plan || !strcmp(plan, "auto"))
@@ -78,26 +79,21 @@ static pipc_status_t choose_table(build_t *b, pipc__error_t *err)
             b->table = pipc__table_fixed((pipc__plan_kind_t)k);
             return PIPC_OK;
         }
-    return pipc__fail(err, PIPC_ERR_INVALID, "no plan is called \"%s\"; use auto, one-shot or two-shot",
-                      plan);
+    char names[128] = "auto";
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, ", %s", pipc__plan_name((pipc__plan_kind_t)k));
+    }
+    return pipc__fail(err, PIPC_ERR_INVALID, "no plan is called \"%.100s\"; use one of %s", plan, names);
 }
 
-static pipc_status_t take_config(build_t *b, const pipc_comm_config_t *config, pipc__error_t *err)
+static pipc_status_t choose(build_t *b, pipc__error_t *err)
 {
-    static const pipc_comm_config_t defaults = PIPC_COMM_CONFIG_INIT;
+    pipc_status_t st = choose_exec(b, err);
 
-    b->config = defaults;
-    if (config) {
-        if (config->struct_bytes < sizeof(size_t) || config->struct_bytes > sizeof(b->config))
-            return pipc__fail(err, PIPC_ERR_INVALID, "config.struct_bytes is %zu, this library knows "
-                              "%zu; initialise with PIPC_COMM_CONFIG_INIT and run with the library "
-                              "that the program was built for, or a newer one",
-                              config->struct_bytes, sizeof(b->config));
-        memcpy(&b->config, config, config->struct_bytes);
-    }
-    if ((unsigned int)b->config.scope > PIPC_SCOPE_NODE)
-        return pipc__fail(err, PIPC_ERR_INVALID, "scope %d does not exist", (int)b->config.scope);
-    return choose_exec(b, err);
+    if (!b->config.asked.staging_bytes)
+        b->config.asked.staging_bytes = on_gpu(b) ? DEFAULT_STAGING_CUDA : DEFAULT_STAGING_CPU;
+    return st ? st : choose_table(b, err);
 }
 
 /* --- before the exchange --------------------------------------------------------------------- */
@@ -122,13 +118,13 @@ static pipc_status_t make_own(build_t *b, pipc__error_t *err)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "a communicator has at most %d ranks, the job has "
                           "%d; make one a node (scope node, or --per-node)", PIPC__RANKS_MAX,
                           b->group.job_size);
-    pipc_status_t st = choose_table(b, err);
+    pipc_status_t st = choose(b, err);
     if (!st)
         st = pipc__control_create(&c->ctl, &control, err);
     if (st)
         return st;
     memcpy(b->mine.control, &control, sizeof(control));
-    st = b->exec->create(&c->exec, c->ctl, b->config.staging_bytes, b->mine.memory, &place, err);
+    st = b->exec->create(&c->exec, c->ctl, b->config.asked.staging_bytes, b->mine.memory, &place, err);
     if (st)
         return st;
     snprintf(b->mine.bdf, sizeof(b->mine.bdf), "%s", place.bdf);
@@ -139,14 +135,13 @@ static pipc_status_t make_own(build_t *b, pipc__error_t *err)
 static void fill_record(build_t *b, pipc_status_t st, const pipc__error_t *err)
 {
     pipc__record_t *m = &b->mine;
-    int rank = b->group.self < 0 ? -1 : b->group.rank[b->group.self];
 
-    pipc__record_fill(m, rank, b->group.job_size);
+    pipc__record_fill(m, b->group.job_rank, b->group.job_size);
     m->status = (uint32_t)st;
     if (st)
         snprintf(m->reason, sizeof(m->reason), "%.*s", (int)sizeof(m->reason) - 1, err->text);
     m->backend = on_gpu(b) ? PIPC_BACKEND_CUDA : PIPC_BACKEND_CPU;
-    m->staging_bytes = b->config.staging_bytes;
+    m->staging_bytes = b->config.asked.staging_bytes;
     m->digest = pipc__table_digest(&b->table);
 }
 
@@ -221,7 +216,7 @@ static pipc_status_t build(build_t *b, const pipc__xchg_ops_t *ops, pipc__error_
 {
     pipc__xchg_t *x = NULL;
     pipc__error_t own = {PIPC_OK, ""};
-    pipc_status_t st = ops->open(&x, (pipc__scope_t)b->config.scope, &b->group, err);
+    pipc_status_t st = ops->open(&x, &b->config.want, &b->group, err);
 
     if (st)
         return st;
@@ -252,17 +247,21 @@ static void discard(pipc_comm_t *c)
     free(c);
 }
 
+static const char *environment(const char *name)
+{
+    return secure_getenv(name);
+}
+
 pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config,
                                 const pipc__xchg_ops_t *xchg, pipc__error_t *err)
 {
     build_t b = {.group = {.self = -1}};
 
     *comm = NULL;
-    pipc_status_t st = take_config(&b, config, err);
+    pipc__warn_of_plugin();
+    pipc_status_t st = pipc__config_take(&b.config, config, environment, err);
     if (st)
         return st;
-    if (!b.config.staging_bytes)
-        b.config.staging_bytes = on_gpu(&b) ? DEFAULT_STAGING_CUDA : DEFAULT_STAGING_CPU;
     b.comm = calloc(1, sizeof(*b.comm));
     if (!b.comm)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a communicator");
@@ -286,14 +285,7 @@ pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_config_t *con
         pipc__fail(&err, PIPC_ERR_INVALID, "pipc_comm_create: comm is NULL");
         return pipc__comm_report(&err);
     }
-#ifdef HAVE_PMIX
-    if (!pipc__comm_create(comm, config, &pipc__xchg_pmix, &err))
+    if (!pipc__comm_create(comm, config, &pipc__xchg_auto, &err))
         return PIPC_OK;
-#else
-    *comm = NULL;
-    (void)config;
-    pipc__fail(&err, PIPC_ERR_UNSUPPORTED, "this pcie-ipc was built without PMIx; configure it with "
-               "--with-pmix");
-#endif
     return pipc__comm_report(&err);
 }

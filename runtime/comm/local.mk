@@ -4,7 +4,9 @@
 lib_LTLIBRARIES += libpcie-ipc.la
 COMM_SOURCES = \
 	runtime/comm/comm.c runtime/comm/comm.h \
-	runtime/comm/create.c
+	runtime/comm/create.c \
+	runtime/comm/library.c \
+	runtime/comm/request.c runtime/comm/request.h
 COMM_LIBS = libpipc-exec.la libpipc-xchg.la libpipc-tune.la libpipc-core.la
 if HAVE_CUDA
 COMM_LIBS += libpipc-exec-cuda.la

@@ -16,7 +16,7 @@
 
 struct pipc__xchg {
     pmix_proc_t me;
-    pipc__group_t group;
+    int size, rank[PIPC__GROUP_MAX]; /* of the group, as ranks in the job */
 };
 
 /* Each exchange of a process has keys of its own: the second communicator must not read what the
@@ -42,24 +42,24 @@ static pipc_status_t get_u32(const pmix_proc_t *proc, const char *key, int *out,
     return right ? PIPC_OK : pipc__fail(err, PIPC_ERR_EXCHANGE, "%s has an unexpected type", key);
 }
 
-static pipc_status_t local_peers(const pmix_proc_t *job, pipc__group_t *group, pipc__error_t *err)
+static pipc_status_t local_peers(const pmix_proc_t *job, pipc__xchg_t *x, pipc__error_t *err)
 {
     pmix_value_t *v = NULL;
     pmix_status_t rc = PMIx_Get(job, PMIX_LOCAL_PEERS, NULL, 0, &v);
 
     if (rc != PMIX_SUCCESS)
         return fail_pmix(err, rc, "PMIx_Get(PMIX_LOCAL_PEERS)");
-    group->size = v->type == PMIX_STRING ? pipc__parse_ranks(v->data.string, group->rank) : -1;
+    x->size = v->type == PMIX_STRING ? pipc__parse_ranks(v->data.string, x->rank) : -1;
     PMIX_VALUE_RELEASE(v);
-    if (group->size > 0)
+    if (x->size > 0)
         return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_EXCHANGE, "PMIX_LOCAL_PEERS is no list of at most %d ranks",
                       PIPC__GROUP_MAX);
 }
 
-static pipc_status_t find_group(pipc__xchg_t *x, pipc__scope_t scope, pipc__error_t *err)
+static pipc_status_t find_group(pipc__xchg_t *x, pipc__scope_t scope, pipc__group_t *g,
+                                pipc__error_t *err)
 {
-    pipc__group_t *g = &x->group;
     pmix_proc_t job;
 
     PMIX_LOAD_PROCID(&job, x->me.nspace, PMIX_RANK_WILDCARD);
@@ -67,18 +67,20 @@ static pipc_status_t find_group(pipc__xchg_t *x, pipc__scope_t scope, pipc__erro
     if (st)
         return st;
     if (scope == PIPC__SCOPE_NODE) {
-        st = local_peers(&job, g, err);
+        st = local_peers(&job, x, err);
         if (st)
             return st;
     } else {
         /* A job larger than a group still exchanges: its first ranks are enough to say why not. */
-        g->size = g->job_size < PIPC__GROUP_MAX ? g->job_size : PIPC__GROUP_MAX;
-        for (int i = 0; i < g->size; i++)
-            g->rank[i] = i;
+        x->size = g->job_size < PIPC__GROUP_MAX ? g->job_size : PIPC__GROUP_MAX;
+        for (int i = 0; i < x->size; i++)
+            x->rank[i] = i;
     }
+    g->size = x->size;
+    g->job_rank = (int)x->me.rank;
     g->self = -1;
-    for (int i = 0; i < g->size; i++)
-        if (g->rank[i] == (int)x->me.rank)
+    for (int i = 0; i < x->size; i++)
+        if (x->rank[i] == g->job_rank)
             g->self = i;
     if (g->self < 0 && scope == PIPC__SCOPE_NODE)
         return pipc__fail(err, PIPC_ERR_EXCHANGE, "rank %u is not among its own local peers",
@@ -86,8 +88,8 @@ static pipc_status_t find_group(pipc__xchg_t *x, pipc__scope_t scope, pipc__erro
     return PIPC_OK;
 }
 
-static pipc_status_t pmix_open(pipc__xchg_t **out, pipc__scope_t scope, pipc__group_t *group,
-                               pipc__error_t *err)
+static pipc_status_t pmix_open(pipc__xchg_t **out, const pipc__xchg_want_t *want,
+                               pipc__group_t *group, pipc__error_t *err)
 {
     pipc__xchg_t *x = calloc(1, sizeof(*x));
 
@@ -99,13 +101,12 @@ static pipc_status_t pmix_open(pipc__xchg_t **out, pipc__scope_t scope, pipc__gr
         free(x);
         return fail_pmix(err, rc, "PMIx_Init");
     }
-    pipc_status_t st = find_group(x, scope, err);
+    pipc_status_t st = find_group(x, want ? want->scope : PIPC__SCOPE_JOB, group, err);
     if (st) {
         PMIx_Finalize(NULL, 0);
         free(x);
         return st;
     }
-    *group = x->group;
     *out = x;
     return PIPC_OK;
 }
@@ -173,8 +174,8 @@ static pipc_status_t pmix_exchange(pipc__xchg_t *x, const void *mine, size_t byt
 
     snprintf(key, sizeof(key), "pcie-ipc.%u", atomic_fetch_add(&exchanges, 1));
     pipc_status_t st = put_and_fence(key, mine, bytes, err);
-    for (int i = 0; !st && i < x->group.size; i++)
-        st = get_record(x, x->group.rank[i], key, bytes, (char *)all + (size_t)i * bytes, err);
+    for (int i = 0; !st && i < x->size; i++)
+        st = get_record(x, x->rank[i], key, bytes, (char *)all + (size_t)i * bytes, err);
     return st;
 }
 

@@ -16,50 +16,34 @@
 #include "runtime/comm/comm.h"
 #include "tests/unit/ranks.h"
 
-/* --- an exchange over the test's own memory ---------------------------------------------------- */
+/* --- the ranks meet over the test's own memory --------------------------------------------------- */
 
 static ranks_t *the_ranks;
 static int the_rank;
 static void (*spoil)(pipc__record_t *mine); /* a fault in the own record */
 
-static pipc_status_t test_open(pipc__xchg_t **x, pipc__scope_t scope, pipc__group_t *g,
-                               pipc__error_t *err)
-{
-    (void)scope;
-    (void)err;
-    *x = NULL;
-    g->size = g->job_size = ranks_size(the_ranks);
-    g->self = the_rank;
-    for (int r = 0; r < g->size; r++)
-        g->rank[r] = r;
-    return PIPC_OK;
-}
-
-static pipc_status_t test_exchange(pipc__xchg_t *x, const void *mine, size_t bytes, void *all,
-                                   pipc__error_t *err)
+static int allgather(void *ctx, const void *mine, size_t bytes, void *all)
 {
     pipc__record_t rec;
 
-    (void)x;
-    (void)err;
-    assert_int_equal(bytes, sizeof(rec));
-    memcpy(&rec, mine, sizeof(rec));
-    if (spoil)
+    if (spoil && bytes == sizeof(rec)) {
+        memcpy(&rec, mine, sizeof(rec));
         spoil(&rec);
-    ranks_gather(the_ranks, the_rank, &rec, sizeof(rec), all);
-    return PIPC_OK;
+        mine = &rec;
+    }
+    ranks_gather(ctx, the_rank, mine, bytes, all);
+    return 0;
 }
 
-static void test_close(pipc__xchg_t *x)
-{
-    (void)x;
-}
-
-static const pipc__xchg_ops_t test_xchg = {"test", test_open, test_exchange, test_close};
+static const pipc_comm_config_t defaults = PIPC_COMM_CONFIG_INIT;
 
 static pipc_status_t create(pipc_comm_t **comm, const pipc_comm_config_t *config, pipc__error_t *err)
 {
-    return pipc__comm_create(comm, config, &test_xchg, err);
+    pipc_callbacks_t calls = {sizeof(calls), the_rank, ranks_size(the_ranks), allgather, the_ranks};
+    pipc_comm_config_t c = config ? *config : defaults;
+
+    c.callbacks = &calls;
+    return pipc__comm_create(comm, &c, &pipc__xchg_auto, err);
 }
 
 static void enter(ranks_t *all, int rank)
@@ -78,8 +62,6 @@ static void enter(ranks_t *all, int rank)
         }                                                                                          \
     } while (0)
 
-static const pipc_comm_config_t defaults = PIPC_COMM_CONFIG_INIT;
-
 /* --- all goes well ------------------------------------------------------------------------------ */
 
 static int sums(ranks_t *all, int rank, void *arg)
@@ -91,7 +73,7 @@ static int sums(ranks_t *all, int rank, void *arg)
 
     (void)arg;
     enter(all, rank);
-    MUST(!create(&comm, rank ? NULL : &defaults, &err)); /* NULL is the defaults */
+    MUST(!create(&comm, NULL, &err));
     MUST(pipc_comm_rank(comm) == rank && pipc_comm_size(comm) == ranks_size(all));
     for (int i = 0; i < 1000; i++)
         x[i] = (float)(i + rank);

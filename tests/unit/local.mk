@@ -108,6 +108,20 @@ tests_unit_comm_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_comm_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/comm_api
+endif
+tests_unit_comm_api_SOURCES = tests/unit/comm_api.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_comm_api_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_comm_api_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/xchg_socket
+endif
+tests_unit_xchg_socket_SOURCES = tests/unit/xchg_socket.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_xchg_socket_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_xchg_socket_LDADD = libpipc-xchg.la libpipc-exec.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo_nomem
 endif
 tests_unit_topo_nomem_SOURCES = tests/unit/topo_nomem.c

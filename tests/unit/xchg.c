@@ -9,7 +9,9 @@
 
 #include <cmocka.h>
 
+#include "runtime/xchg/place.h"
 #include "runtime/xchg/record.h"
+#include "runtime/xchg/wire.h"
 #include "runtime/xchg/xchg.h"
 
 static void lists_of_ranks(void **state)
@@ -130,6 +132,172 @@ static void facts_are_filled(void **state)
     assert_int_equal(r.minor, -1);
 }
 
+/* --- who this process is ---------------------------------------------------------------------- */
+
+static void tasks_of_nodes(void **state)
+{
+    static const struct {
+        const char *list;
+        int node, tasks;
+    } cases[] = {
+        {"4", 0, 4},        {"4", 1, -1},      {"4(x2),3", 0, 4},  {"4(x2),3", 1, 4},
+        {"4(x2),3", 2, 3},  {"4(x2),3", 3, -1}, {"4(x2),3", -1, -1}, {"1,2,3", 1, 2},
+        {"", 0, -1},        {NULL, 0, -1},     {"x", 0, -1},       {"4(x", 0, -1},
+        {"4(x2", 0, -1},    {"4(x2)3", 2, -1}, {"4 ", 0, -1},      {"99999999999", 0, -1},
+        {"4(x0),5", 0, 5},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        if (pipc__tasks_of_node(cases[i].list, cases[i].node) != cases[i].tasks)
+            fail_msg("\"%s\", node %d: %d", cases[i].list, cases[i].node,
+                     pipc__tasks_of_node(cases[i].list, cases[i].node));
+}
+
+/* An environment is "NAME=VALUE NAME=VALUE ...". */
+static const char *lookup(void *arg, const char *name)
+{
+    static char value[8][64];
+    static int next;
+    size_t n = strlen(name);
+
+    for (const char *p = arg; p && *p; p = strchr(p, ' ') ? strchr(p, ' ') + 1 : NULL)
+        if (!strncmp(p, name, n) && p[n] == '=') {
+            char *v = value[next++ % 8];
+            snprintf(v, sizeof(value[0]), "%.*s", (int)strcspn(p + n + 1, " "), p + n + 1);
+            return v;
+        }
+    return NULL;
+}
+
+#define STEP "SLURM_STEP_ID=0 SLURM_PROCID=5 SLURM_STEP_NUM_TASKS=8 SLURM_LOCALID=1 SLURM_NODEID=1 "
+#define EIGHT STEP "SLURM_STEP_TASKS_PER_NODE=4(x2) "
+#define NODE PIPC__SCOPE_NODE
+#define JOB PIPC__SCOPE_JOB
+
+static const struct place_case {
+    const char *env;
+    pipc__scope_t scope;
+    bool single;
+    pipc_status_t status;
+    int size, self, job_size, job_rank;
+    const char *words;
+} place_cases[] = {
+    /* nobody started it: alone, but the socket has no numbers */
+    {"", NODE, true, PIPC_ERR_EXCHANGE, 0, 0, 0, 0, "PCIE_IPC_LOCAL_RANK"},
+    /* a batch script, and what it starts without srun: SLURM_PROCID and SLURM_LOCALID say nothing */
+    {"SLURM_JOB_ID=9 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=8 SLURM_NODEID=0", NODE, true,
+     PIPC_ERR_EXCHANGE, 0, 0, 0, 0, "PCIE_IPC_LOCAL_RANK"},
+    {"SLURM_STEP_ID=4294967291 SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_NTASKS=8", NODE, true,
+     PIPC_ERR_EXCHANGE, 0, 0, 0, 0, "PCIE_IPC_LOCAL_RANK"},
+    /* the plugin's numbers */
+    {EIGHT "PCIE_IPC_LOCAL_RANK=2 PCIE_IPC_LOCAL_SIZE=4", NODE, false, PIPC_OK, 4, 2, 8, 5, ""},
+    {EIGHT "PCIE_IPC_LOCAL_RANK=2 PCIE_IPC_LOCAL_SIZE=4", JOB, false, PIPC_ERR_UNSUPPORTED, 0, 0, 0, 0,
+     "8 ranks, 4 of them on this node"},
+    {"PCIE_IPC_LOCAL_RANK=2 PCIE_IPC_LOCAL_SIZE=4", JOB, false, PIPC_OK, 4, 2, 4, 2, ""},
+    /* Slurm's own, in a step */
+    {EIGHT, NODE, false, PIPC_OK, 4, 1, 8, 5, ""},
+    {STEP "SLURM_STEP_TASKS_PER_NODE=1,7", NODE, false, PIPC_OK, 7, 1, 8, 5, ""},
+    {STEP, NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0, "PCIE_IPC_LOCAL_SIZE"},
+    /* the job's SLURM_NTASKS is not the step's */
+    {"SLURM_STEP_ID=1 SLURM_PROCID=1 SLURM_NTASKS=8 SLURM_STEP_NUM_TASKS=2 PCIE_IPC_LOCAL_RANK=1 "
+     "PCIE_IPC_LOCAL_SIZE=2", JOB, false, PIPC_OK, 2, 1, 2, 1, ""},
+    /* numbers that are none */
+    {"PCIE_IPC_LOCAL_RANK=4 PCIE_IPC_LOCAL_SIZE=4", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
+     "no such rank"},
+    {"PCIE_IPC_LOCAL_RANK=0 PCIE_IPC_LOCAL_SIZE=0", NODE, true, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
+     "no such rank"},
+    {"PCIE_IPC_LOCAL_RANK=0 PCIE_IPC_LOCAL_SIZE=9999", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
+     "at most 1024"},
+    {"PCIE_IPC_LOCAL_RANK=-1 PCIE_IPC_LOCAL_SIZE=4", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
+     "not known"},
+    {"PCIE_IPC_LOCAL_RANK=1x PCIE_IPC_LOCAL_SIZE=4", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
+     "not known"},
+    {EIGHT "PCIE_IPC_LOCAL_RANK=2 PCIE_IPC_LOCAL_SIZE=12", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
+     "not this step's"},
+    /* mpirun inside a step of one task: each would be alone */
+    {"SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 PCIE_IPC_LOCAL_RANK=0 PCIE_IPC_LOCAL_SIZE=1 "
+     "OMPI_COMM_WORLD_SIZE=4", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0, "another launcher"},
+    {"OMPI_COMM_WORLD_SIZE=4", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0, "not known"},
+    {"PMI_SIZE=2", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0, "not known"},
+    {"OMPI_COMM_WORLD_SIZE=1 PMIX_NAMESPACE=x", NODE, true, PIPC_ERR_EXCHANGE, 0, 0, 0, 0, "not known"},
+    /* PMIx of who knows whom, that does not say how many */
+    {"PMIX_NAMESPACE=x", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0, "not known"},
+    /* both kinds of PMI set, as some plugins do */
+    {EIGHT "PMI_SIZE=8 PMIX_NAMESPACE=x", NODE, false, PIPC_OK, 4, 1, 8, 5, ""},
+};
+
+static void places_are_judged(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(place_cases) / sizeof(place_cases[0]); i++) {
+        const struct place_case *k = &place_cases[i];
+        pipc__error_t err = {PIPC_OK, ""};
+        pipc__group_t g = {0};
+        pipc__place_t p;
+        pipc__place_read(&p, lookup, (void *)(uintptr_t)k->env);
+        pipc_status_t st = pipc__place_group(&p, k->scope, &g, &err);
+        if (pipc__place_single(&p) != k->single || st != k->status || !strstr(err.text, k->words))
+            fail_msg("%s: single %d, %d %s", k->env, pipc__place_single(&p), st, err.text);
+        if (g.size != k->size || g.self != k->self || g.job_size != k->job_size ||
+            g.job_rank != k->job_rank)
+            fail_msg("%s: %d of %d, %d of %d", k->env, g.self, g.size, g.job_rank, g.job_size);
+    }
+}
+
+static void an_empty_directory_is_none(void **state)
+{
+    static char with[] = "PCIE_IPC_DIR=/x", without[] = "PCIE_IPC_DIR=";
+    pipc__place_t p;
+
+    (void)state;
+    pipc__place_read(&p, lookup, with);
+    assert_string_equal(p.dir, "/x");
+    pipc__place_read(&p, lookup, without);
+    assert_null(p.dir);
+}
+
+/* --- what goes over the socket ----------------------------------------------------------------- */
+
+static void answers_are_judged(void **state)
+{
+    const pipc__answer_t good = {PIPC__WIRE_MAGIC, sizeof(good), PIPC__WIRE_VERSION, 0, ""};
+    pipc__error_t err;
+    pipc__answer_t a = good;
+
+    (void)state;
+    assert_int_equal(pipc__answer_judge(&a, &err), PIPC_OK);
+    a.magic++;
+    assert_int_equal(pipc__answer_judge(&a, &err), PIPC_ERR_MISMATCH);
+    a = good, a.version++;
+    assert_int_equal(pipc__answer_judge(&a, &err), PIPC_ERR_MISMATCH);
+    a = good, a.bytes--;
+    assert_int_equal(pipc__answer_judge(&a, &err), PIPC_ERR_MISMATCH);
+    a = good, a.status = PIPC_ERR_PEER_LOST;
+    memset(a.reason, 'x', sizeof(a.reason)); /* not ended: must not be read beyond */
+    assert_int_equal(pipc__answer_judge(&a, &err), PIPC_ERR_PEER_LOST);
+    assert_int_equal(strlen(err.text), sizeof(a.reason) - 1);
+}
+
+static void hellos_of_another_exchange_are_refused(void **state)
+{
+    const pipc__hello_t own = {PIPC__WIRE_MAGIC, sizeof(own), PIPC__WIRE_VERSION, 1, 2, 0, 4, 8, 99, 70};
+    pipc__error_t err;
+    pipc__hello_t h = own;
+
+    (void)state;
+    h.local_rank = 3;
+    h.job_rank = 11;
+    assert_int_equal(pipc__hello_judge(&h, &own, &err), PIPC_OK);
+    h.number = 3;
+    assert_int_equal(pipc__hello_judge(&h, &own, &err), PIPC_ERR_MISMATCH);
+    assert_non_null(strstr(err.text, "rank 11 (process 99) came for exchange 1.3"));
+    h = own, h.magic = 0;
+    assert_int_equal(pipc__hello_judge(&h, &own, &err), PIPC_ERR_INVALID);
+    h = own, h.bytes++;
+    assert_int_equal(pipc__hello_judge(&h, &own, &err), PIPC_ERR_MISMATCH);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +305,11 @@ int main(void)
         cmocka_unit_test(records_are_judged),
         cmocka_unit_test(a_failed_rank_is_named_before_places_are_compared),
         cmocka_unit_test(facts_are_filled),
+        cmocka_unit_test(tasks_of_nodes),
+        cmocka_unit_test(places_are_judged),
+        cmocka_unit_test(an_empty_directory_is_none),
+        cmocka_unit_test(answers_are_judged),
+        cmocka_unit_test(hellos_of_another_exchange_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

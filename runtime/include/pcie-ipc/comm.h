@@ -3,7 +3,7 @@
  * A communicator joins 1 to 16 processes ("ranks") of one node. Calls on it are collective and must
  * come in the same order with the same arguments on every rank, except where a function says
  * otherwise. A live peer that is late is waited for without limit; a peer whose process ends is
- * noticed at once and every rank gets an error that names it.
+ * noticed at once and every rank gets an error that names it. A whole program: doc/example.c.
  *
  *     pipc_comm_config_t config = PIPC_COMM_CONFIG_INIT;
  *     pipc_comm_t *comm;
@@ -17,6 +17,7 @@
 #define PCIE_IPC_COMM_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <pcie-ipc/status.h>
 #include <pcie-ipc/types.h>
@@ -24,6 +25,36 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The version of these headers. 0.1.0 is 100. */
+#define PIPC_VERSION_MAJOR 0
+#define PIPC_VERSION_MINOR 1
+#define PIPC_VERSION_PATCH 0
+#define PIPC_VERSION_STRING "0.1.0"
+#define PIPC_VERSION_NUMBER                                                                        \
+    (PIPC_VERSION_MAJOR * 10000 + PIPC_VERSION_MINOR * 100 + PIPC_VERSION_PATCH)
+
+/* The PIPC_VERSION_NUMBER of the library that the program runs with. */
+PIPC_EXPORT int pipc_version(void);
+
+/* --- the log ---------------------------------------------------------------------------------- */
+
+typedef enum pipc_log_level {
+    PIPC_LOG_ERROR = 0,
+    PIPC_LOG_WARN = 1,
+    PIPC_LOG_INFO = 2,
+    PIPC_LOG_DEBUG = 3
+} pipc_log_level_t;
+
+/* Called with one complete line: no newline, no prefix. From any thread, also from two at once;
+ * must not call pcie-ipc. @line is borrowed for the call. */
+typedef void (*pipc_log_fn_t)(void *arg, pipc_log_level_t level, const char *line);
+
+/* The library never prints: it gives lines to @fn (NULL, the default: to nobody). For the whole
+ * process; set it before the first communicator exists. */
+PIPC_EXPORT void pipc_set_log(pipc_log_fn_t fn, void *arg);
+
+/* --- communicators ---------------------------------------------------------------------------- */
 
 typedef struct pipc_comm pipc_comm_t;
 
@@ -38,23 +69,61 @@ typedef enum pipc_scope {
     PIPC_SCOPE_NODE = 1 /* the ranks of the step on this node: one communicator a node */
 } pipc_scope_t;
 
+/* How the ranks find each other. */
+typedef enum pipc_exchange {
+    PIPC_EXCHANGE_AUTO = 0,     /* the callbacks where given; else PMIx where it answers; else the
+                                   socket where PCIE_IPC_DIR is set; else a lone rank is a group of
+                                   one, and more than one get an error */
+    PIPC_EXCHANGE_PMIX = 1,     /* srun --mpi=pmix, or another launcher with PMIx */
+    PIPC_EXCHANGE_SOCKET = 2,   /* a socket in PCIE_IPC_DIR, which the plugin of srun --pcie-ipc makes
+                                   and exports: the ranks of a step on one node */
+    PIPC_EXCHANGE_CALLBACKS = 3 /* a collective of the program's own: MPI, ... */
+} pipc_exchange_t;
+
+/* A collective of the program's, by which ranks exchange small records while a communicator is
+ * made. The ranks 0 .. size - 1 that it joins are the ranks of the communicator, so they must be on
+ * one node: with MPI, those of MPI_Comm_split_type(MPI_COMM_TYPE_SHARED). See doc/example-mpi.c. */
+typedef struct pipc_callbacks {
+    size_t struct_bytes; /* sizeof(pipc_callbacks_t) */
+    int rank, size;
+    /* Give the @bytes at @mine, get everybody's in rank order: all[size * bytes]. Collective and
+     * blocking; called a few times with up to some kilobytes, the same number on every rank, on the
+     * thread that calls pipc_comm_create() and never after that has returned. @mine and @all belong
+     * to pcie-ipc. Returns 0, or another value that the error text repeats; then it must fail on
+     * every rank, for the others would wait. */
+    int (*allgather)(void *ctx, const void *mine, size_t bytes, void *all);
+    void *ctx; /* handed to allgather(); the program's */
+} pipc_callbacks_t;
+
+#define PIPC_CALLBACKS_INIT {sizeof(pipc_callbacks_t), 0, 0, NULL, NULL}
+
 /* Initialise with PIPC_COMM_CONFIG_INIT, then set fields: later versions append fields, and
  * struct_bytes tells which ones the program was built with. */
 typedef struct pipc_comm_config {
     size_t struct_bytes;    /* sizeof(pipc_comm_config_t) */
     pipc_backend_t backend;
-    pipc_scope_t scope;
-    const char *plan;       /* NULL or "auto": by size; else "one-shot" or "two-shot". Borrowed */
+    pipc_scope_t scope;     /* not read with callbacks */
+    const char *plan;       /* "auto": by size; or "one-shot", "two-shot", ...; NULL: the environment's
+                               PCIE_IPC_PLAN, else "auto". Borrowed */
     size_t staging_bytes;   /* staging memory of this rank, bytes; 0: 64 MiB on a GPU, 8 MiB on a CPU.
                                Rounded to whole 2 MiB on a GPU. The same on every rank */
+    pipc_exchange_t exchange; /* AUTO without callbacks: the environment's PCIE_IPC_EXCHANGE (auto,
+                                 pmix, socket), else AUTO */
+    unsigned int tag;       /* socket only: threads that create communicators at the same time give
+                               each its own, the same on every rank. In one tag, and with PMIx
+                               altogether, ranks create communicators in the same order */
+    const pipc_callbacks_t *callbacks; /* NULL: none. Borrowed until pipc_comm_create() returns */
 } pipc_comm_config_t;
 
-#define PIPC_COMM_CONFIG_INIT {sizeof(pipc_comm_config_t), PIPC_BACKEND_AUTO, PIPC_SCOPE_JOB, NULL, 0}
+#define PIPC_COMM_CONFIG_INIT                                                                      \
+    {sizeof(pipc_comm_config_t), PIPC_BACKEND_AUTO, PIPC_SCOPE_JOB, NULL, 0, PIPC_EXCHANGE_AUTO, 0, \
+     NULL}
 
-/* Create a communicator over the ranks that @config's scope names. The ranks find each other through
- * PMIx (srun --mpi=pmix), which is finalised again before this returns.
+/* Create a communicator over the ranks that @config's scope, or the callbacks, name. PMIx is
+ * finalised again before this returns.
  *
- * Collective over all ranks of the job step, also with PIPC_SCOPE_NODE. Either every rank of the
+ * Collective over the ranks of the communicator; with PMIx over all ranks of the job step, also with
+ * PIPC_SCOPE_NODE. A rank that has not come yet is waited for without limit. Either every rank of the
  * communicator gets PIPC_OK or every one gets an error (those of a rank that ended excepted).
  * On success *comm is the caller's, who releases it with pipc_comm_destroy(); on failure *comm is
  * NULL and pipc_last_error() says why. @config NULL means the defaults.
@@ -62,12 +131,15 @@ typedef struct pipc_comm_config {
  * CUDA: needs a current context on the calling thread; all memory, streams and events are made and
  * all kernels loaded here.
  *
+ * Any thread. Where PCIE_IPC_WANTED says that srun was asked for --pcie-ipc and the plugin left no
+ * mark of its own version on this task, a line in the log says so.
+ *
  * PIPC_ERR_INVALID, NOMEM, SYSTEM, UNSUPPORTED (several nodes, more than 16 ranks, backend not
- * built in), EXCHANGE (no PMIx), MISMATCH (ranks disagree), UNREACHABLE (a peer's memory can't be
+ * built in), EXCHANGE (nothing to meet by, or it failed), MISMATCH (ranks disagree), UNREACHABLE (a peer's memory can't be
  * mapped), PEER_LOST, CUDA. */
 PIPC_EXPORT pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config);
 
-/* recv[i] = sum over ranks of send[i], for i < count; bit-identical on every rank and in every run.
+/* recv[i] = @op over ranks of send[i], for i < count; bit-identical on every rank and in every run.
  *
  * @send, @recv  arrays of @count elements of @dtype, any alignment; the same pointer for in place,
  *               no other overlap. Host memory (CPU) or memory of the communicator's GPU (CUDA).
@@ -75,7 +147,7 @@ PIPC_EXPORT pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_c
  * @stream       CUDA: a CUstream or cudaStream_t of the communicator's context, NULL is the default
  *               stream. The buffers belong to the call until the stream reaches its end. CPU: NULL.
  *
- * f16 accumulates in binary32 in rank order and rounds once; i32 wraps modulo 2^32.
+ * What each type and operation means is in <pcie-ipc/types.h>.
  *
  * CPU: returns when recv is complete, or PIPC_ERR_PEER_LOST / ABORTED (then recv is undefined).
  * CUDA: returns once enqueued; never allocates, loads or synchronises. What goes wrong later shows
@@ -100,6 +172,26 @@ PIPC_EXPORT pipc_status_t pipc_comm_destroy(pipc_comm_t *comm);
 /* This rank's index in the communicator, and the number of ranks. -1 for NULL. */
 PIPC_EXPORT int pipc_comm_rank(const pipc_comm_t *comm);
 PIPC_EXPORT int pipc_comm_size(const pipc_comm_t *comm);
+
+#define PIPC_STATS_PLANS 16
+
+/* What was asked of a communicator. Set struct_bytes; later versions append fields. */
+typedef struct pipc_comm_stats {
+    size_t struct_bytes;   /* sizeof(pipc_comm_stats_t) */
+    uint64_t calls, bytes; /* of pipc_allreduce() that returned PIPC_OK, and their buffers' bytes */
+    int plans;             /* entries of plan[] that are filled */
+    struct {
+        const char *name; /* "one-shot", ...: static */
+        uint64_t calls, bytes;
+    } plan[PIPC_STATS_PLANS];
+} pipc_comm_stats_t;
+
+#define PIPC_COMM_STATS_INIT {sizeof(pipc_comm_stats_t), 0, 0, 0, {{NULL, 0, 0}}}
+
+/* Fill the first struct_bytes bytes of @stats. A call with count 0 counts, but under no plan; one
+ * that was captured in a graph counts once, when it was captured. Not collective, does not wait, any
+ * thread. PIPC_ERR_INVALID for NULL, or a struct_bytes that is 0 or larger than this library knows. */
+PIPC_EXPORT pipc_status_t pipc_comm_stats(const pipc_comm_t *comm, pipc_comm_stats_t *stats);
 
 /* The text of the last error that a pcie-ipc call returned on this thread: object, cause, remedy.
  * "" when there was none. Valid until the thread's next failing call. */

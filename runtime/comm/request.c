@@ -1,0 +1,93 @@
+/* comm/request.c - see request.h */
+#include "runtime/comm/request.h"
+
+#include <string.h>
+
+_Static_assert((int)PIPC_SCOPE_JOB == PIPC__SCOPE_JOB && (int)PIPC_SCOPE_NODE == PIPC__SCOPE_NODE,
+               "scopes are handed on as they are");
+_Static_assert((int)PIPC_EXCHANGE_AUTO == PIPC__XCHG_AUTO &&
+                   (int)PIPC_EXCHANGE_PMIX == PIPC__XCHG_PMIX &&
+                   (int)PIPC_EXCHANGE_SOCKET == PIPC__XCHG_SOCKET &&
+                   (int)PIPC_EXCHANGE_CALLBACKS == PIPC__XCHG_CALLBACKS,
+               "exchanges are handed on as they are");
+
+/* A structure of the program's into the newest one: what an old one lacks stays as it is in @to. A
+ * longer one has fields that this library can't heed: it must not pretend to. */
+static pipc_status_t copy_in(void *to, size_t known, const void *from, const char *what,
+                             const char *init, pipc__error_t *err)
+{
+    size_t given;
+
+    memcpy(&given, from, sizeof(given)); /* struct_bytes is the first field of each */
+    if (given < sizeof(given) || given > known)
+        return pipc__fail(err, PIPC_ERR_INVALID, "%s.struct_bytes is %zu, this library knows %zu; "
+                          "initialise with %s and run with the library that the program was built "
+                          "for, or a newer one", what, given, known, init);
+    memcpy(to, from, given);
+    return PIPC_OK;
+}
+
+static pipc_status_t take_callbacks(pipc__config_t *c, pipc__error_t *err)
+{
+    pipc_callbacks_t calls = PIPC_CALLBACKS_INIT;
+
+    if (!c->asked.callbacks)
+        return PIPC_OK;
+    pipc_status_t st = copy_in(&calls, sizeof(calls), c->asked.callbacks, "callbacks",
+                               "PIPC_CALLBACKS_INIT", err);
+    c->callbacks = (pipc__xchg_callbacks_t){calls.rank, calls.size, calls.allgather, calls.ctx};
+    c->want.callbacks = &c->callbacks;
+    return st;
+}
+
+static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__error_t *err)
+{
+    static const char *const names[] = {"auto", "pmix", "socket"};
+    const char *plan = lookup("PCIE_IPC_PLAN"), *exchange = lookup("PCIE_IPC_EXCHANGE");
+
+    if (!c->asked.plan && plan && *plan)
+        c->asked.plan = plan;
+    if (c->asked.exchange || c->asked.callbacks || !exchange || !*exchange)
+        return PIPC_OK;
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(exchange, names[i])) {
+            c->asked.exchange = (pipc_exchange_t)i;
+            return PIPC_OK;
+        }
+    return pipc__fail(err, PIPC_ERR_INVALID, "PCIE_IPC_EXCHANGE=%.100s: no such exchange; use auto, "
+                      "pmix or socket", exchange);
+}
+
+static pipc_status_t judge(const pipc_comm_config_t *a, pipc__error_t *err)
+{
+    if ((unsigned int)a->scope > PIPC_SCOPE_NODE)
+        return pipc__fail(err, PIPC_ERR_INVALID, "scope %d does not exist", (int)a->scope);
+    if ((unsigned int)a->exchange > PIPC_EXCHANGE_CALLBACKS)
+        return pipc__fail(err, PIPC_ERR_INVALID, "exchange %d does not exist", (int)a->exchange);
+    if (a->callbacks && a->exchange != PIPC_EXCHANGE_AUTO && a->exchange != PIPC_EXCHANGE_CALLBACKS)
+        return pipc__fail(err, PIPC_ERR_INVALID, "config.callbacks is set, but config.exchange asks "
+                          "for another exchange; set one of them");
+    return PIPC_OK;
+}
+
+pipc_status_t pipc__config_take(pipc__config_t *c, const pipc_comm_config_t *asked,
+                                pipc__getenv_t lookup, pipc__error_t *err)
+{
+    static const pipc_comm_config_t defaults = PIPC_COMM_CONFIG_INIT;
+    pipc_status_t st = PIPC_OK;
+
+    memset(c, 0, sizeof(*c));
+    c->asked = defaults;
+    if (asked)
+        st = copy_in(&c->asked, sizeof(c->asked), asked, "config", "PIPC_COMM_CONFIG_INIT", err);
+    if (!st)
+        st = judge(&c->asked, err);
+    if (!st)
+        st = take_callbacks(c, err);
+    if (!st)
+        st = refine(c, lookup, err);
+    c->want.scope = (pipc__scope_t)c->asked.scope;
+    c->want.kind = (pipc__xchg_kind_t)c->asked.exchange;
+    c->want.tag = c->asked.tag;
+    return st;
+}

@@ -1,0 +1,27 @@
+/* comm/request.h - what a program asks for, completed by the environment and by defaults.
+ */
+#ifndef PIPC_COMM_REQUEST_H
+#define PIPC_COMM_REQUEST_H
+
+#include <pcie-ipc/comm.h>
+
+#include "runtime/base/error.h"
+#include "runtime/xchg/xchg.h"
+
+typedef struct pipc__config {
+    pipc_comm_config_t asked; /* whole, whatever version the program was built for */
+    pipc__xchg_callbacks_t callbacks;
+    pipc__xchg_want_t want; /* points to callbacks: do not copy this structure */
+} pipc__config_t;
+
+/* secure_getenv(), or a test's table. */
+typedef const char *(*pipc__getenv_t)(const char *name);
+
+/* Fill @c from @asked (NULL: the defaults) and the environment: what the program set wins over
+ * PCIE_IPC_PLAN and PCIE_IPC_EXCHANGE. Fails for structures that this library does not know and
+ * values outside their enumerations. Plan and backend are judged where they are used, so that the
+ * other ranks hear of it. */
+pipc_status_t pipc__config_take(pipc__config_t *c, const pipc_comm_config_t *asked,
+                                pipc__getenv_t lookup, pipc__error_t *err);
+
+#endif
