@@ -1,4 +1,5 @@
-/* kernels/allreduce.cu - runs a rank's program on its GPU: a kernel a type, one launch a call.
+/* kernels/allreduce.cu - runs a rank's program on its GPU: a kernel for each type and
+ * operation, one launch a call.
  *
  * Every block is a lane and runs the whole program on its own part of each chunk, round after
  * round; lanes never wait for each other. A lane waits for the same lane of its peers, so the whole
@@ -15,10 +16,9 @@
 #include "kernels/allreduce.h"
 #include "kernels/bytes.cuh"
 #include "kernels/perturb.cuh"
-#include "kernels/sum.cuh"
+#include "kernels/reduce.cuh"
 
 #define COPY_UNROLL 8 /* 16-byte accesses in flight a thread */
-#define SUM_UNROLL 4
 #define POLLS                                                                                      \
     1024 /* looks at a flag between two looks at the abort word, which is across the bus */
 
@@ -46,6 +46,11 @@ static __device__ char *address(const pipc__lane_args_t &a, const lane_round &k,
         return a.recv + at_bytes;
     return a.staging[ref.rank] + PIPC__FLAGS_BYTES + AREA(a, k.round) * a.area_bytes +
            ((size_t)ref.slot * gridDim.x + blockIdx.x) * a.slot_bytes;
+}
+
+static __device__ share share_of(const pipc__lane_args_t &a)
+{
+    return share{a.nth, a.nranks, a.reciprocal};
 }
 
 /* --- moving data ----------------------------------------------------------------------------- */
@@ -103,54 +108,59 @@ static __device__ void copy_part(char *dst, const char *src, size_t bytes)
     copy_any(dst, src, packs, bytes);
 }
 
-/* dst = src[0] + src[1] + ... in the program's order, which makes the result the same bits on every
- * rank. dst may be one of the sources: a thread reads its packs of all sources before it writes. */
-template <typename S>
-static __device__ void sum_aligned(const pipc__lane_args_t &a, const lane_round &k,
-                                   const pipc__op_t &op, size_t at, char *dst, uint32_t packs)
+/* dst = src[0] op src[1] op ... in the program's order, which makes the result the same bits on
+ * every rank. dst may be one of the sources: a thread reads its packs of all sources before it
+ * writes. */
+template <class R>
+static __device__ void reduce_aligned(const pipc__lane_args_t &a, const lane_round &k,
+                                      const pipc__op_t &op, size_t at, char *dst, uint32_t packs)
 {
+    const share s = share_of(a);
+
 #pragma unroll 1
-    for (uint32_t i = threadIdx.x; i < packs; i += SUM_UNROLL * PIPC__LANE_THREADS) {
-        uint4 v[SUM_UNROLL];
-        S sum[SUM_UNROLL];
-        load_packs<SUM_UNROLL>(v, address(a, k, op.src[0], at), i, packs);
+    for (uint32_t i = threadIdx.x; i < packs; i += R::unroll * PIPC__LANE_THREADS) {
+        uint4 v[R::unroll];
+        R r[R::unroll];
+        load_packs<R::unroll>(v, address(a, k, op.src[0], at), i, packs);
 #pragma unroll
-        for (int q = 0; q < SUM_UNROLL; q++)
-            sum[q].set(v[q]);
+        for (int q = 0; q < R::unroll; q++)
+            r[q].first(v[q], op.pre & 1, s);
 #pragma unroll 1
-        for (int s = 1; s < op.nsrc; s++) {
-            load_packs<SUM_UNROLL>(v, address(a, k, op.src[s], at), i, packs);
+        for (int n = 1; n < op.nsrc; n++) {
+            load_packs<R::unroll>(v, address(a, k, op.src[n], at), i, packs);
 #pragma unroll
-            for (int q = 0; q < SUM_UNROLL; q++)
-                sum[q].add(v[q]);
+            for (int q = 0; q < R::unroll; q++)
+                r[q].next(v[q], op.pre >> n & 1, s);
         }
 #pragma unroll
-        for (int q = 0; q < SUM_UNROLL; q++)
-            v[q] = sum[q].get();
-        store_packs<SUM_UNROLL>(dst, v, i, packs);
+        for (int q = 0; q < R::unroll; q++)
+            v[q] = r[q].last(op.post, s);
+        store_packs<R::unroll>(dst, v, i, packs);
     }
 }
 
-template <typename S>
-static __device__ void sum_any(const pipc__lane_args_t &a, const lane_round &k,
-                               const pipc__op_t &op, size_t at, char *dst, uint32_t first,
-                               size_t bytes)
+template <class R>
+static __device__ void reduce_any(const pipc__lane_args_t &a, const lane_round &k,
+                                  const pipc__op_t &op, size_t at, char *dst, uint32_t first,
+                                  size_t bytes)
 {
+    const share s = share_of(a);
+
 #pragma unroll 1
     for (size_t i = (size_t)16 * (first + threadIdx.x); i < bytes; i += 16 * PIPC__LANE_THREADS) {
         uint32_t n = bytes - i < 16 ? (uint32_t)(bytes - i) : 16;
-        S sum;
-        sum.set(load_any(address(a, k, op.src[0], at) + i, n));
+        R r;
+        r.first(load_any(address(a, k, op.src[0], at) + i, n), op.pre & 1, s);
 #pragma unroll 1
-        for (int s = 1; s < op.nsrc; s++)
-            sum.add(load_any(address(a, k, op.src[s], at) + i, n));
-        store_any(dst + i, sum.get(), n);
+        for (int m = 1; m < op.nsrc; m++)
+            r.next(load_any(address(a, k, op.src[m], at) + i, n), op.pre >> m & 1, s);
+        store_any(dst + i, r.last(op.post, s), n);
     }
 }
 
-template <typename S>
-static __device__ void sum_part(const pipc__lane_args_t &a, const lane_round &k,
-                                const pipc__op_t &op, size_t at, char *dst, size_t bytes)
+template <class R>
+static __device__ void reduce_part(const pipc__lane_args_t &a, const lane_round &k,
+                                   const pipc__op_t &op, size_t at, char *dst, size_t bytes)
 {
     uintptr_t low = (uintptr_t)dst;
 
@@ -158,23 +168,24 @@ static __device__ void sum_part(const pipc__lane_args_t &a, const lane_round &k,
     for (int s = 0; s < op.nsrc; s++)
         low |= (uintptr_t)address(a, k, op.src[s], at);
     uint32_t packs = low & 15 ? 0 : (uint32_t)(bytes / 16);
-    sum_aligned<S>(a, k, op, at, dst, packs);
-    sum_any<S>(a, k, op, at, dst, packs, bytes);
+    reduce_aligned<R>(a, k, op, at, dst, packs);
+    reduce_any<R>(a, k, op, at, dst, packs, bytes);
 }
 
-template <typename S>
-static __device__ void copy_or_sum(const pipc__lane_args_t &a, const lane_round &k,
-                                   const pipc__op_t &op)
+template <class R>
+static __device__ void copy_or_reduce(const pipc__lane_args_t &a, const lane_round &k,
+                                      const pipc__op_t &op)
 {
     size_t at;
-    size_t bytes = pipc__split_part(k.split, k.count, op.chunk, blockIdx.x, &at) * S::elem_bytes;
+    size_t bytes = pipc__split_part(k.split, k.count, op.chunk, blockIdx.x, &at) * R::elem_bytes;
 
     if (!bytes)
         return; /* and at may lie behind the message's end */
-    at = (k.first + at) * S::elem_bytes;
+    at = (k.first + at) * R::elem_bytes;
     char *dst = address(a, k, op.dst, at);
-    if (op.kind == PIPC__REDUCE && op.nsrc > 1) {
-        sum_part<S>(a, k, op, at, dst, bytes);
+    /* A reduction of one source is that of one rank: its pre- and post-op change nothing. */
+    if (op.nsrc > 1) {
+        reduce_part<R>(a, k, op, at, dst, bytes);
         return;
     }
     const char *src = address(a, k, op.src[0], at);
@@ -231,7 +242,7 @@ static __device__ int count_waits(const pipc__op_t *op, int left)
 
 /* --- a lane's life --------------------------------------------------------------------------- */
 
-template <typename S>
+template <class R>
 static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k,
                                  uint64_t round_in_call, const pipc__op_t *program)
 {
@@ -252,7 +263,7 @@ static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k
             __syncthreads();
         met = op.kind == PIPC__SIGNAL;
         if (op.kind != PIPC__SIGNAL)
-            copy_or_sum<S>(a, k, op);
+            copy_or_reduce<R>(a, k, op);
         else if (threadIdx.x == 0)
             store_release(flag_of(a, op.peer, op.flag), k.round);
         i++;
@@ -288,7 +299,7 @@ static __device__ void end(const pipc__lane_args_t &a, uint64_t epoch)
     }
 }
 
-template <typename S> static __device__ void run(const pipc__lane_args_t &a)
+template <class R> static __device__ void run(const pipc__lane_args_t &a)
 {
     extern __shared__ uint32_t words[];
     uint64_t epoch = *(volatile uint64_t *)&a.state->epoch;
@@ -300,27 +311,41 @@ template <typename S> static __device__ void run(const pipc__lane_args_t &a)
     for (k.first = 0; k.first < a.count; k.first += k.count) {
         k.round++;
         k.count = a.count - k.first < a.round_elems ? a.count - k.first : a.round_elems;
-        k.split = pipc__split(k.count, S::elem_bytes, a.nchunks, gridDim.x);
-        if (!run_round<S>(a, k, k.round - epoch - 1, (const pipc__op_t *)(const void *)words))
+        k.split = pipc__split(k.count, R::elem_bytes, a.nchunks, gridDim.x);
+        if (!run_round<R>(a, k, k.round - epoch - 1, (const pipc__op_t *)(const void *)words))
             return;
     }
     end(a, k.round);
 }
 
-extern "C" __global__ void __launch_bounds__(PIPC__LANE_THREADS, 1)
-    pipc__allreduce_f32(const __grid_constant__ pipc__lane_args_t a)
-{
-    run<sum_f32>(a);
-}
+/* --- kernels --------------------------------------------------------------------------------- */
 
-extern "C" __global__ void __launch_bounds__(PIPC__LANE_THREADS, 1)
-    pipc__allreduce_f16(const __grid_constant__ pipc__lane_args_t a)
-{
-    run<sum_f16>(a);
-}
+#define KERNEL(op, type)                                                                           \
+    extern "C" __global__ void __launch_bounds__(PIPC__LANE_THREADS, 1)                            \
+        pipc__allreduce_##op##_##type(const __grid_constant__ pipc__lane_args_t a)                 \
+    {                                                                                              \
+        run<reduction<type, op_##op>>(a);                                                          \
+    }
 
-extern "C" __global__ void __launch_bounds__(PIPC__LANE_THREADS, 1)
-    pipc__allreduce_i32(const __grid_constant__ pipc__lane_args_t a)
-{
-    run<sum_i32>(a);
-}
+/* Sums and products of integers are the same with and without sign. */
+#define KERNELS(op)                                                                                \
+    KERNEL(op, f32)                                                                                \
+    KERNEL(op, f64)                                                                                \
+    KERNEL(op, f16)                                                                                \
+    KERNEL(op, bf16)                                                                               \
+    KERNEL(op, u8)                                                                                 \
+    KERNEL(op, u32)                                                                                \
+    KERNEL(op, u64)
+#define SIGNED_KERNELS(op)                                                                         \
+    KERNEL(op, i8)                                                                                 \
+    KERNEL(op, i32)                                                                                \
+    KERNEL(op, i64)
+
+KERNELS(sum)
+KERNELS(prod)
+KERNELS(min)
+SIGNED_KERNELS(min)
+KERNELS(max)
+SIGNED_KERNELS(max)
+KERNELS(avg)
+SIGNED_KERNELS(avg)

@@ -33,6 +33,9 @@ typedef struct pipc__lane_args {
     const pipc__op_t *program; /* of this rank */
     int nops;
     int rank, nchunks;
+    uint32_t nranks;
+    double nth;          /* 1 / nranks */
+    uint64_t reciprocal; /* floor((2^64 - 1) / nranks) */
     uint32_t plan_id; /* for the report of a stall only */
     const char *send;
     char *recv;

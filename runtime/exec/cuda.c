@@ -271,8 +271,7 @@ static int find_program(const pipc__cuda_exec_t *x, const pipc__plan_t *plan)
 static pipc_status_t check_call(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
                                 pipc__error_t *err)
 {
-    if ((unsigned int)call->dtype >= PIPC_DTYPE_COUNT || call->op != PIPC_SUM ||
-        !x->kernel[call->dtype])
+    if ((unsigned int)call->dtype >= PIPC_DTYPE_COUNT || (unsigned int)call->op >= PIPC_REDOP_COUNT)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "the CUDA executor has no kernel for %s of %s",
                           pipc_redop_string(call->op), pipc_dtype_string(call->dtype));
     if (find_program(x, call->plan) < 0)
@@ -347,8 +346,8 @@ static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int 
     if (rc)
         return rc;
     *what = "cuLaunchKernel";
-    rc = x->cu->LaunchKernel(x->kernel[call->dtype], (unsigned int)lanes, 1, 1, PIPC__LANE_THREADS,
-                             1, 1, shared, stream, params, NULL);
+    rc = x->cu->LaunchKernel(x->kernel[call->op][call->dtype], (unsigned int)lanes, 1, 1,
+                             PIPC__LANE_THREADS, 1, 1, shared, stream, params, NULL);
     if (rc)
         return rc;
     *what = "cuEventRecord";

@@ -1,4 +1,5 @@
 /* exec/cuda_code.c - kernels and programs on the device. See cuda_exec.h */
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/exec/cuda_exec.h"
@@ -6,11 +7,23 @@
 /* The fat binary of kernels/allreduce.cu, made by kernels/local.mk. */
 extern const unsigned char pipc__allreduce_fatbin[];
 
-static const char *const kernels[PIPC_DTYPE_COUNT] = {
-    [PIPC_F32] = "pipc__allreduce_f32",
-    [PIPC_F16] = "pipc__allreduce_f16",
-    [PIPC_I32] = "pipc__allreduce_i32",
+/* As the kernels are named: pipc__allreduce_OP_TYPE, operations as pipc_redop_string() has them. */
+static const char *const type_names[PIPC_DTYPE_COUNT] = {
+    [PIPC_F32] = "f32", [PIPC_F64] = "f64", [PIPC_F16] = "f16", [PIPC_BF16] = "bf16",
+    [PIPC_I8] = "i8",   [PIPC_U8] = "u8",   [PIPC_I32] = "i32", [PIPC_U32] = "u32",
+    [PIPC_I64] = "i64", [PIPC_U64] = "u64",
 };
+
+/* Sums and products wrap, and so are the same bits with and without sign: one kernel for both. */
+static pipc_dtype_t kernel_type(pipc_redop_t op, pipc_dtype_t dtype)
+{
+    if (op != PIPC_SUM && op != PIPC_PROD)
+        return dtype;
+    return dtype == PIPC_I8    ? PIPC_U8
+           : dtype == PIPC_I32 ? PIPC_U32
+           : dtype == PIPC_I64 ? PIPC_U64
+                               : dtype;
+}
 
 static pipc_status_t load_module(pipc__cuda_exec_t *x, pipc__error_t *err)
 {
@@ -65,19 +78,29 @@ static pipc_status_t check_resident(pipc__cuda_exec_t *x, CUfunction f, pipc__er
     return st;
 }
 
+static pipc_status_t load_kernel(pipc__cuda_exec_t *x, pipc_redop_t op, pipc_dtype_t dtype,
+                                 pipc__error_t *err)
+{
+    CUfunction *f = &x->kernel[op][dtype];
+    char name[64];
+
+    snprintf(name, sizeof(name), "pipc__allreduce_%s_%s", pipc_redop_string(op),
+             type_names[kernel_type(op, dtype)]);
+    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, ModuleGetFunction, f, x->module, name);
+    if (!st)
+        st = force_load(x, *f, err);
+    if (!st)
+        st = check_resident(x, *f, err);
+    return st;
+}
+
 pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
 {
     pipc_status_t st = load_module(x, err);
 
-    for (int t = 0; !st && t < PIPC_DTYPE_COUNT; t++) {
-        if (!kernels[t])
-            continue;
-        st = PIPC__CUDA_TRY(x->cu, err, ModuleGetFunction, &x->kernel[t], x->module, kernels[t]);
-        if (!st)
-            st = force_load(x, x->kernel[t], err);
-        if (!st)
-            st = check_resident(x, x->kernel[t], err);
-    }
+    for (int op = 0; op < PIPC_REDOP_COUNT; op++)
+        for (int t = 0; !st && t < PIPC_DTYPE_COUNT; t++)
+            st = load_kernel(x, (pipc_redop_t)op, (pipc_dtype_t)t, err);
     return st;
 }
 

@@ -31,7 +31,7 @@ typedef struct pipc__cuda_exec {
     int most_lanes;  /* of a launch; the same on every rank once connected */
 
     CUmodule module;
-    CUfunction kernel[PIPC_DTYPE_COUNT];
+    CUfunction kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     pipc__cuda_program_t programs[PIPC__PROGRAMS_MAX];
     int nprograms;
 

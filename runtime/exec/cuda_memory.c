@@ -209,6 +209,9 @@ pipc_status_t pipc__cuda_map_peers(pipc__cuda_exec_t *x, const uint8_t (*handles
     }
     x->args.staging[x->rank] = (char *)x->own;
     x->args.rank = x->rank;
+    x->args.nranks = (uint32_t)x->size;
+    x->args.nth = 1.0 / x->size;
+    x->args.reciprocal = UINT64_MAX / (uint64_t)x->size;
     return st;
 }
 
