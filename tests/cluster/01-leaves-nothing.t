@@ -62,8 +62,8 @@ status_of() {
     [ $? = "$1" ]
 }
 
-constrain=CONSTRAIN_DEVICES=no
-[ "$("$here/sandbox" -- sh -c 'echo $PCIE_IPC_SANDBOX')" != cgroup ] || constrain=CONSTRAIN_DEVICES=yes
+constrain=CONSTRAIN_DEVICES=yes
+[ "$("$here/sandbox" -- sh -c 'echo $PCIE_IPC_SANDBOX')" != none ] || constrain=CONSTRAIN_DEVICES=no
 diag "with $constrain"
 
 test_expect_success 'after success, with a job still running' '

@@ -55,10 +55,24 @@ cgroups_leaf() {
 
 # cgroups_mount: in the sandbox's mount namespace, its group becomes the root of each hierarchy
 cgroups_mount() {
-    local mountpoint group
-    while read -r mountpoint group _; do
-        if [ -n "$mountpoint" ]; then mount --bind -- "$group" "$mountpoint"; fi
+    local mountpoint group type
+    while read -r mountpoint group type; do
+        [ -n "$mountpoint" ] || continue
+        mount --bind -- "$group" "$mountpoint" || return
+        if [ "$type" = cgroup2 ]; then cgroups_hand_down "$mountpoint"; fi
     done <<<"$PCIE_IPC_CGROUPS"
+}
+
+# cgroups_hand_down MOUNTPOINT: do what systemd does on a machine, so that Slurm 22.05 finds its place: controllers in
+# a folder system.slice
+cgroups_hand_down() {
+    local controller folder
+    mkdir -- "$1/system.slice" || return
+    for folder in "$1" "$1/system.slice"; do
+        for controller in $(<"$folder/cgroup.controllers"); do
+            echo "+$controller" >"$folder/cgroup.subtree_control"
+        done
+    done
 }
 
 # cgroups_ids: the names of all sandboxes that have groups here
