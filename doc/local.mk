@@ -5,3 +5,6 @@ dist_man_MANS += doc/pcie-ipc-bench.1
 EXTRA_DIST += doc/architecture.md
 dist_man_MANS += doc/spank_pcie_ipc.8
 EXTRA_DIST += doc/measurements.md
+dist_man_MANS += doc/pcie-ipc-health.8 doc/pcie-ipc.conf.5
+dist_man_MANS += doc/libpcie-ipc.3
+EXTRA_DIST += doc/example.c doc/example-mpi.c

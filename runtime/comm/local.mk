@@ -23,3 +23,6 @@ libpcie_ipc_la_LIBADD = libpipc-comm.la
 libpcie_ipc_la_LDFLAGS = -version-info $(PIPC_LT_VERSION) -Wl,--version-script=$(srcdir)/runtime/comm/libpcie-ipc.map
 EXTRA_libpcie_ipc_la_DEPENDENCIES = $(srcdir)/runtime/comm/libpcie-ipc.map
 EXTRA_DIST += runtime/comm/libpcie-ipc.map
+
+pkgconfigdir = $(libdir)/pkgconfig
+pkgconfig_DATA = pcie-ipc.pc

@@ -322,10 +322,10 @@ static const struct mark {
 } marks[] = {
     {NULL, NULL, NULL},
     {NULL, "7.0:0.0.1", NULL},
-    {"1", "7.0:" PACKAGE_VERSION, NULL},
-    {"1", NULL, "not installed on this node"},
-    {"1", "7.0:0.0.1", "of another version on this node"},
-    {"1", "nonsense", "plugin"},
+    {PACKAGE_VERSION, "7.0:" PACKAGE_VERSION, NULL},
+    {PACKAGE_VERSION, NULL, "not installed on this node"},
+    {PACKAGE_VERSION, "7.0:0.0.1", "of another version on this node"},
+    {PACKAGE_VERSION, "nonsense", "plugin"},
 };
 
 static int mark_is_judged(ranks_t *all, int rank, void *arg)
