@@ -1,1 +1,41 @@
-# prolog/local.mk
+# prolog/local.mk - the gate
+
+# The checker's parts, for the tests too. The configuration is read here: only the gate needs inih yet.
+noinst_LTLIBRARIES += libpipc-gate.la
+libpipc_gate_la_SOURCES = \
+	runtime/base/config.c runtime/base/config.h \
+	prolog/check.c prolog/check.h \
+	prolog/codes.c prolog/codes.h \
+	prolog/config_space.c prolog/config_space.h \
+	prolog/express.c prolog/express.h \
+	prolog/facts.h \
+	prolog/facts_dump.c \
+	prolog/facts_sysfs.c \
+	prolog/findings.c \
+	prolog/gate.c prolog/gate.h \
+	prolog/judge.c prolog/judge.h \
+	prolog/links.c prolog/links.h \
+	prolog/output.c prolog/output.h \
+	prolog/snapshot.c prolog/snapshot.h
+libpipc_gate_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(PCI_CFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS)
+libpipc_gate_la_LIBADD = libpipc-core.la $(PCI_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
+
+# What Slurm runs: libc only, so that no library that is missing can fail it (tests/unit/health_object.t).
+GUARD = prolog/guard.c prolog/guard.h prolog/prolog.c prolog/prolog.h prolog/say.c \
+	prolog/epilog.c prolog/epilog.h
+GATE_PATHS = -DPIPC_CHECKER='"$(pkglibexecdir)/gate"' -DPIPC_LIBEXEC='"$(pkglibexecdir)"' \
+	-DPIPC_CONFIG='"$(sysconfdir)/pcie-ipc/pcie-ipc.conf"'
+
+sbin_PROGRAMS = pcie-ipc-health
+pcie_ipc_health_SOURCES = prolog/health_main.c $(GUARD)
+pcie_ipc_health_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
+
+pkglibexec_PROGRAMS = prolog/gate prolog/prolog prolog/epilog
+prolog_prolog_SOURCES = prolog/prolog_main.c $(GUARD)
+prolog_prolog_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
+prolog_epilog_SOURCES = prolog/epilog_main.c $(GUARD)
+prolog_epilog_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
+prolog_gate_SOURCES = prolog/main.c
+prolog_gate_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
+prolog_gate_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
+prolog_gate_LDADD = libpipc-gate.la

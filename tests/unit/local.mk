@@ -136,3 +136,24 @@ endif
 tests_unit_topo_tool_SOURCES = tests/unit/topo_tool.c
 tests_unit_topo_tool_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_tool_LDADD = $(CMOCKA_LIBS) $(JANSSON_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/health tests/unit/health_guard tests/unit/health_facts tests/unit/health_tool tests/unit/config
+endif
+tests_unit_health_SOURCES = tests/unit/health.c
+tests_unit_health_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+tests_unit_health_guard_SOURCES = tests/unit/health_guard.c prolog/guard.c prolog/prolog.c prolog/say.c
+tests_unit_health_guard_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_guard_LDADD = $(CMOCKA_LIBS)
+tests_unit_health_facts_SOURCES = tests/unit/health_facts.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_facts_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_facts_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+tests_unit_health_tool_SOURCES = tests/unit/health_tool.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_tool_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_tool_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+tests_unit_config_SOURCES = tests/unit/config.c
+tests_unit_config_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_config_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+TESTS += tests/unit/health_object.t tests/unit/health_cases.t
+EXTRA_DIST += tests/unit/health_object.t tests/unit/health_cases.t

@@ -1,0 +1,45 @@
+/* prolog/check.c - see check.h */
+#include "prolog/check.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#define SECOND_LOOK_MS 100
+
+static pipc_status_t unreadable(pipc__findings_t *out, const char *why, pipc__error_t *err)
+{
+    pipc__finding_t f = {.code = PIPC__CODE_SOURCE,
+                         .severity = pipc__codes[PIPC__CODE_SOURCE].severity,
+                         .object = "node"};
+
+    snprintf(f.seen, sizeof(f.seen), "%.*s", (int)sizeof(f.seen) - 1, why); /* cut */
+    snprintf(f.remedy, sizeof(f.remedy), "%s", pipc__codes[PIPC__CODE_SOURCE].remedy);
+    memset(out, 0, sizeof(*out));
+    return pipc__findings_add(out, &f, err);
+}
+
+static pipc_status_t look(const pipc__source_t *source, pipc__findings_t *out, pipc__error_t *err)
+{
+    pipc__limits_t limits = pipc__limits_default();
+    pipc__facts_t facts = {NULL, 0, false};
+    pipc__error_t why = {PIPC_OK, ""};
+    pipc_status_t st = source->dump ? pipc__facts_dump(&facts, source->dump, &why)
+                                    : pipc__facts_sysfs(&facts, source->sysroot, &why);
+
+    st = st ? unreadable(out, why.text, err) : pipc__judge(&facts, &limits, out, err);
+    pipc__facts_free(&facts);
+    return st;
+}
+
+pipc_status_t pipc__check(const pipc__source_t *source, pipc__findings_t *out, pipc__error_t *err)
+{
+    const struct timespec moment = {0, SECOND_LOOK_MS * 1000000L};
+    pipc_status_t st = look(source, out, err);
+
+    if (st || out->verdict != PIPC__DRAIN || source->dump)
+        return st;
+    pipc__findings_free(out);
+    nanosleep(&moment, NULL);
+    return look(source, out, err);
+}

@@ -1,0 +1,222 @@
+/* prolog/facts_sysfs.c - facts from a machine's sysfs: topo/scan.h says what is a GPU and who is
+ * above whom, libpci reads config space, sysfs files stand in where that says nothing
+ */
+#include "prolog/facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "prolog/config_space.h"
+#include "runtime/base/file.h"
+#include "runtime/topo/scan.h"
+
+#define VENDOR_AMD 0x1002
+
+typedef struct reader {
+    pipc__scan_t scan;
+    pipc__config_space_t *space;
+    pipc__topo_t *scratch; /* an empty tree for the NUMA nodes that topo/device.h finds */
+    int *index;            /* scan -> facts, or -1 */
+} reader_t;
+
+static bool second_function(const pipc__scan_t *s, int i)
+{
+    const pipc__pci_addr_t *a = &s->dev[i].addr, *b = i > 0 ? &s->dev[i - 1].addr : a;
+
+    return i > 0 && s->dev[i - 1].part == PIPC__PART_GPU && a->domain == b->domain &&
+           a->bus == b->bus && a->device == b->device;
+}
+
+/* Is anything of this machine below device @i? */
+static bool is_above_another(const pipc__scan_t *s, int i)
+{
+    for (int k = 0; k < s->n; k++)
+        if (s->dev[k].parent == i)
+            return true;
+    return false;
+}
+
+/* The link of an AMD card to its slot is at the card's own switch. Where a dump shows no more of
+ * the card than that, it stands for the card. */
+static bool stands_for_card(const reader_t *r, int i)
+{
+    const pipc__scan_device_t *d = &r->scan.dev[i];
+    char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX];
+    int64_t vendor;
+
+    if (!d->listed || d->part != PIPC__PART_BRIDGE || d->port != PIPC__PORT_UPSTREAM ||
+        is_above_another(&r->scan, i))
+        return false;
+    pipc__scan_locate(&r->scan, d, name, dir);
+    return pipc__file_int(r->scan.root, &vendor, "%s/vendor", dir) && vendor == VENDOR_AMD;
+}
+
+static bool is_gpu(const reader_t *r, int i)
+{
+    const pipc__scan_device_t *d = &r->scan.dev[i];
+
+    if (d->part == PIPC__PART_GPU)
+        return !d->virtual && !second_function(&r->scan, i);
+    return stands_for_card(r, i);
+}
+
+/* Number the GPUs and all that is above them; how many. Ways up end: topo/scan.h. */
+static int choose(reader_t *r, bool *gpu)
+{
+    int n = 0;
+
+    for (int i = 0; i < r->scan.n; i++)
+        r->index[i] = -1;
+    for (int i = 0; i < r->scan.n; i++) {
+        gpu[i] = is_gpu(r, i);
+        for (int k = i; gpu[i] && k >= 0 && r->index[k] < 0; k = r->scan.dev[k].parent)
+            r->index[k] = 0;
+    }
+    for (int i = 0; i < r->scan.n; i++)
+        if (r->index[i] == 0)
+            r->index[i] = n++;
+    return n;
+}
+
+/* In a captured tree an absolute link would lead libpci out of it: there we read ourselves. */
+static pipc_status_t read_config(reader_t *r, const pipc__scan_device_t *d, const char *dir,
+                                 unsigned char config[PIPC__CONFIG_MAX], size_t *bytes,
+                                 pipc__error_t *err)
+{
+    char text[PIPC__CONFIG_MAX + 1];
+
+    if (strncmp(dir, PIPC__SCAN_DEVICES, strlen(PIPC__SCAN_DEVICES)) == 0)
+        return pipc__config_space_read(r->space, d->addr, config, bytes, err);
+    *bytes = 0;
+    if (pipc__file_read(r->scan.root, text, sizeof(text), bytes, "%s/config", dir))
+        memcpy(config, text, *bytes);
+    return PIPC_OK;
+}
+
+/* A device that the kernel has powered off reads all ones too, and is well. */
+static pipc__answer_t answer(const char *root, const char *dir, const unsigned char *config,
+                             size_t bytes)
+{
+    char state[32], runtime[32];
+
+    if (bytes < 64)
+        return PIPC__SILENT;
+    if (!pipc__config_all_ones(config, bytes))
+        return PIPC__ANSWERS;
+    if (pipc__file_line(root, state, sizeof(state), "%s/power_state", dir) &&
+        pipc__file_line(root, runtime, sizeof(runtime), "%s/power/runtime_status", dir) &&
+        strcmp(state, "D3cold") == 0 && strcmp(runtime, "suspended") == 0)
+        return PIPC__ASLEEP;
+    return PIPC__LOST;
+}
+
+static void fill(int *value, int other)
+{
+    if (*value < 0)
+        *value = other;
+}
+
+/* What sysfs says where config space says nothing; of a device that does not answer these are what
+ * ones decode to, or what the kernel remembers. */
+static bool add_files(reader_t *r, const char *dir, pipc__fact_t *f)
+{
+    pipc__topo_obj_t obj = {.kind = PIPC__TOPO_BRIDGE};
+
+    if (!pipc__device_facts(r->scratch, r->scan.root, dir, &obj))
+        return false;
+    f->vendor = obj.vendor;
+    f->device = obj.device;
+    if (f->answer == PIPC__LOST || f->answer == PIPC__ASLEEP)
+        return true;
+    fill(&f->link.width, obj.link.width);
+    fill(&f->link.max_width, obj.link.max_width);
+    fill(&f->link.mts, obj.link.speed_mts);
+    fill(&f->link.max_mts, obj.link.max_speed_mts);
+    return true;
+}
+
+static pipc_status_t read_device(reader_t *r, int i, pipc__fact_t *f, pipc__error_t *err)
+{
+    const pipc__scan_device_t *d = &r->scan.dev[i];
+    char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX];
+    unsigned char config[PIPC__CONFIG_MAX];
+    size_t bytes = 0;
+
+    pipc__scan_locate(&r->scan, d, name, dir);
+    memcpy(f->name, name, sizeof(f->name));
+    f->parent = d->parent >= 0 ? r->index[d->parent] : -1;
+    f->vendor = f->device = -1;
+    f->answer = PIPC__SILENT;
+    f->link = pipc__express_decode(NULL, 0);
+    if (!d->listed) /* known as an ancestor only */
+        return PIPC_OK;
+    pipc_status_t st = read_config(r, d, dir, config, &bytes, err);
+    if (st)
+        return st;
+    f->answer = answer(r->scan.root, dir, config, bytes);
+    if (f->answer == PIPC__ANSWERS)
+        f->link = pipc__express_decode(config, bytes);
+    if (!add_files(r, dir, f))
+        return pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", f->name);
+    return PIPC_OK;
+}
+
+/* The CPU says so itself; a container on a real machine is no virtual one. */
+static bool in_virtual_machine(const char *root)
+{
+    char text[16384]; /* the flags of the first CPU */
+
+    return pipc__file_read(root, text, sizeof(text), NULL, "proc/cpuinfo") &&
+           strstr(text, " hypervisor");
+}
+
+static pipc_status_t read_all(reader_t *r, pipc__facts_t *facts, pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+    size_t n = r->scan.n > 0 ? (size_t)r->scan.n : 1;
+    bool *gpu = calloc(n, sizeof(*gpu));
+
+    r->index = calloc(n, sizeof(*r->index));
+    if (gpu && r->index)
+        facts->dev = calloc(n, sizeof(*facts->dev));
+    if (!facts->dev)
+        st = pipc__fail(err, PIPC_ERR_NOMEM, "out of memory");
+    else
+        facts->n = choose(r, gpu);
+    for (int i = 0; !st && i < r->scan.n; i++) {
+        if (r->index[i] < 0)
+            continue;
+        facts->dev[r->index[i]].gpu = gpu[i];
+        st = read_device(r, i, &facts->dev[r->index[i]], err);
+    }
+    free(gpu);
+    return st;
+}
+
+pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__error_t *err)
+{
+    reader_t r = {.scan = {.root = root}};
+    pipc_status_t st;
+
+    memset(facts, 0, sizeof(*facts));
+    st = pipc__scan(&r.scan, err);
+    r.scratch = calloc(1, sizeof(*r.scratch));
+    if (!st && !r.scratch)
+        st = pipc__fail(err, PIPC_ERR_NOMEM, "out of memory");
+    if (!st)
+        st = pipc__config_space_open(&r.space, root, err);
+    if (!st)
+        st = read_all(&r, facts, err);
+    facts->virtual_machine = in_virtual_machine(root);
+    pipc__config_space_close(r.space);
+    pipc__topo_free(r.scratch);
+    free(r.scan.dev);
+    free(r.index);
+    return st;
+}
+
+void pipc__facts_free(pipc__facts_t *facts)
+{
+    free(facts->dev);
+    memset(facts, 0, sizeof(*facts));
+}

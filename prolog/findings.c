@@ -1,0 +1,54 @@
+/* prolog/findings.c - a list of findings, worst first */
+#include <stdlib.h>
+#include <string.h>
+
+#include "prolog/judge.h"
+
+#define FINDINGS_MAX 65536 /* more than any machine makes: a limit against wrong input */
+
+pipc__limits_t pipc__limits_default(void)
+{
+    pipc__limits_t limits;
+
+    for (int c = 0; c < PIPC__CODES; c++)
+        limits.severity[c] = pipc__codes[c].severity;
+    return limits;
+}
+
+static bool grow(pipc__findings_t *out)
+{
+    int cap = out->cap ? 2 * out->cap : 16;
+    pipc__finding_t *more;
+
+    if (cap > FINDINGS_MAX)
+        return false;
+    more = realloc(out->list, sizeof(*more) * (size_t)cap);
+    if (!more)
+        return false;
+    out->list = more;
+    out->cap = cap;
+    return true;
+}
+
+pipc_status_t pipc__findings_add(pipc__findings_t *out, const pipc__finding_t *finding,
+                                 pipc__error_t *err)
+{
+    int at = out->n;
+
+    if (out->n == out->cap && !grow(out))
+        return pipc__fail(err, PIPC_ERR_NOMEM, "out of memory");
+    while (at > 0 && out->list[at - 1].severity < finding->severity)
+        at--;
+    memmove(out->list + at + 1, out->list + at, sizeof(*finding) * (size_t)(out->n - at));
+    out->list[at] = *finding;
+    out->n++;
+    if (finding->severity > out->verdict)
+        out->verdict = finding->severity;
+    return PIPC_OK;
+}
+
+void pipc__findings_free(pipc__findings_t *findings)
+{
+    free(findings->list);
+    memset(findings, 0, sizeof(*findings));
+}

@@ -1,0 +1,31 @@
+/* prolog/health_main.c - pcie-ipc-health. libc only, as "prolog" may be called by this name too:
+ * all else is the checker's, which this becomes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "prolog/epilog.h"
+#include "prolog/prolog.h"
+
+#define EXIT_UNKNOWN 3
+
+int main(int argc, char **argv)
+{
+    static char name[] = "pcie-ipc-health";
+    static char *nothing[] = {name, NULL};
+
+    if (argc > 1 && strcmp(argv[1], "prolog") == 0) {
+        pipc__fail_open(PIPC__PROLOG_DEADLINE_MS / 1000 + 1);
+        return pipc__prolog(PIPC_CHECKER, PIPC__PROLOG_DEADLINE_MS);
+    }
+    if (argc > 1 && strcmp(argv[1], "epilog") == 0) {
+        pipc__fail_open(PIPC__EPILOG_SECONDS);
+        return pipc__epilog();
+    }
+    execv(PIPC_CHECKER, argc > 0 ? argv : nothing);
+    fprintf(stderr, "pcie-ipc-health: %s: %s; install the package again\n", PIPC_CHECKER,
+            strerror(errno));
+    return EXIT_UNKNOWN;
+}

@@ -1,0 +1,271 @@
+/* prolog/judge.c - see judge.h */
+#include "prolog/judge.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VENDOR_AMD 0x1002
+#define VENDOR_INTEL 0x8086
+#define STARVED                                                                                    \
+    16 /* a slot with a sixteenth of what the card can do, or less, is the wrong slot              \
+        */
+
+typedef struct judge {
+    const pipc__facts_t *facts;
+    const pipc__limits_t *limits;
+    pipc__findings_t *out;
+    pipc__error_t *err;
+    pipc_status_t status;
+} judge_t;
+
+/* ---- saying it ------------------------------------------------------------------------------- */
+
+static void find(judge_t *j, pipc__code_t code, const pipc__fact_t *f, const char *expected,
+                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
+static void find(judge_t *j, pipc__code_t code, const pipc__fact_t *f, const char *expected,
+                 const char *fmt, ...)
+{
+    pipc__finding_t x = {.code = code, .severity = j->limits->severity[code]};
+    va_list ap;
+
+    if (x.severity == PIPC__OK || j->status)
+        return;
+    /* The hypervisor's ports and what it lets through are not this node's to repair. */
+    if (j->facts->virtual_machine && code != PIPC__CODE_LOST && x.severity == PIPC__WARN)
+        x.severity = PIPC__NOTE;
+    va_start(ap, fmt);
+    vsnprintf(x.seen, sizeof(x.seen), fmt, ap);
+    va_end(ap);
+    snprintf(x.object, sizeof(x.object), "%s", f ? f->name : "node");
+    snprintf(x.expected, sizeof(x.expected), "%s", expected ? expected : "");
+    snprintf(x.remedy, sizeof(x.remedy), "%s", pipc__codes[code].remedy);
+    j->status = pipc__findings_add(j->out, &x, j->err);
+}
+
+/* "2.5 GT/s" */
+static const char *speed_text(int mts, char out[24])
+{
+    if (mts % 1000)
+        snprintf(out, 24, "%d.%d GT/s", mts / 1000, mts % 1000 / 100);
+    else
+        snprintf(out, 24, "%d GT/s", mts / 1000);
+    return out;
+}
+
+/* ---- what a device is -------------------------------------------------------------------------
+ */
+
+static int min_known(int a, int b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
+static const pipc__fact_t *parent_of(const judge_t *j, const pipc__fact_t *f)
+{
+    return f->parent >= 0 ? &j->facts->dev[f->parent] : NULL;
+}
+
+/* The port type; where config space does not say it, the place does: root port, upstream port,
+ * downstream port, upstream port of the next switch, ... */
+static int port_type(const judge_t *j, const pipc__fact_t *f)
+{
+    const pipc__fact_t *p = parent_of(j, f);
+    int above;
+
+    if (f->link.port >= 0)
+        return f->link.port;
+    if (f->gpu)
+        return PIPC__EXPRESS_ENDPOINT;
+    if (!p)
+        return PIPC__EXPRESS_ROOT;
+    above = port_type(j, p); /* ways up end: facts.h */
+    return above == PIPC__EXPRESS_ROOT || above == PIPC__EXPRESS_DOWNSTREAM
+               ? PIPC__EXPRESS_UPSTREAM
+               : PIPC__EXPRESS_DOWNSTREAM;
+}
+
+/* Is there a link between @f and the port above it? Inside a switch there is none: there, what both
+ * ports say is about two other links. */
+static bool has_link(const judge_t *j, const pipc__fact_t *f)
+{
+    const pipc__fact_t *p = parent_of(j, f);
+    int own = port_type(j, f), above = p ? port_type(j, p) : -1;
+
+    if (above != PIPC__EXPRESS_ROOT && above != PIPC__EXPRESS_DOWNSTREAM)
+        return false;
+    return own != PIPC__EXPRESS_ROOT && own != PIPC__EXPRESS_DOWNSTREAM &&
+           own != PIPC__EXPRESS_INTEGRATED;
+}
+
+/* From the card's own switch to its chip there are no lanes, so that what the registers say there
+ * may be anything. Such switches and what is below them are of one maker. */
+static bool inside_card(const judge_t *j, const pipc__fact_t *f)
+{
+    const pipc__fact_t *p = parent_of(j, f);
+
+    return p && p->vendor == f->vendor && (f->vendor == VENDOR_AMD || f->vendor == VENDOR_INTEL) &&
+           p->link.port == PIPC__EXPRESS_DOWNSTREAM;
+}
+
+/* ---- one link ---------------------------------------------------------------------------------
+ */
+
+/* The same part elsewhere in this machine has all its lanes, and this one has not even got past the
+ * speeds that need no equalization: its link never trained. Narrow alone is no fault where the port
+ * is not in view: slots with few lanes are common, and links in them are equalized. */
+static bool never_trained(const judge_t *j, const pipc__fact_t *f)
+{
+    if (f->link.equalized != 0 || f->link.max_mts < 8000 || f->vendor < 0 || f->device < 0)
+        return false;
+    for (int i = 0; i < j->facts->n; i++) {
+        const pipc__fact_t *o = &j->facts->dev[i];
+        if (o->vendor == f->vendor && o->device == f->device &&
+            o->link.width == o->link.max_width && o->link.width > f->link.width)
+            return true;
+    }
+    return false;
+}
+
+/* A GPU whose port is not in view: what it can do itself is all there is to compare with. */
+static void judge_alone(judge_t *j, const pipc__fact_t *f)
+{
+    const pipc__express_t *l = &f->link;
+    const char *where = j->facts->virtual_machine ? " (a virtual machine shows no port)" : "";
+    char want[192];
+
+    if (l->port == PIPC__EXPRESS_INTEGRATED)
+        return;
+    if (l->width < 0 || l->max_width < 0) {
+        find(j, PIPC__CODE_NO_LINK, f, "", "the link's width is not known%s", where);
+        return;
+    }
+    if (l->width >= l->max_width) {
+        find(j, PIPC__CODE_NO_PORT, f, "", "link is x%d, and its port is not in view%s", l->width,
+             where);
+        return;
+    }
+    if (!j->facts->virtual_machine && never_trained(j, f)) {
+        snprintf(want, sizeof(want), "x%d, as the same card has elsewhere in this machine",
+                 l->max_width);
+        find(j, PIPC__CODE_WIDTH, f, want, "link is x%d and never trained to its speed", l->width);
+        return;
+    }
+    snprintf(want, sizeof(want), "x%d by the card, if the port can do it", l->max_width);
+    find(j, PIPC__CODE_UNCONFIRMED, f, want, "link is x%d, and its port is not in view%s", l->width,
+         where);
+}
+
+/* The link is what both ends can do: does the slot hold the card back? */
+static void judge_slot(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
+{
+    const pipc__express_t *a = &p->link, *b = &f->link;
+    char speed[24], want[192];
+    int width = min_known(a->max_width, b->max_width), mts = min_known(a->max_mts, b->max_mts);
+
+    if (j->facts->virtual_machine || mts < 0 || b->max_mts < 0)
+        return;
+    if (a->max_width >= b->max_width && a->max_mts >= b->max_mts)
+        return;
+    bool starved = (long)width * mts * STARVED <= (long)b->max_width * b->max_mts;
+    snprintf(want, sizeof(want), "x%d at %s by the card", b->max_width,
+             speed_text(b->max_mts, speed));
+    find(j, starved ? PIPC__CODE_STARVED : PIPC__CODE_SLOT, f, want,
+         "limited by slot: %s has x%d at %s", p->name, width, speed_text(mts, speed));
+}
+
+/* Whatever is seen, both ends of a true link say the same: ends that differ are not of one link,
+ * but of what a hypervisor or a card made up. */
+static void judge_width(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
+{
+    int a = p->link.width, b = f->link.width, now = a >= 0 ? a : b;
+    int can = min_known(p->link.max_width, f->link.max_width);
+    bool both = p->link.max_width >= 0 && f->link.max_width >= 0;
+    char want[192];
+
+    if (now < 0 || can < 0) {
+        if (f->gpu)
+            find(j, PIPC__CODE_NO_LINK, f, "", "the link's width is not known");
+        return;
+    }
+    if (min_known(a, b) >= can) {
+        if (both)
+            judge_slot(j, p, f);
+        return;
+    }
+    snprintf(want, sizeof(want), "x%d by %s and %s", can, p->name, f->name);
+    if (a >= 0 && b >= 0 && a != b)
+        find(j, PIPC__CODE_UNCONFIRMED, f, want, "link is x%d at one end and x%d at the other", a,
+             b);
+    else if (!both || j->facts->virtual_machine)
+        find(j, PIPC__CODE_UNCONFIRMED, f, want, "link is x%d", now);
+    else
+        find(j, PIPC__CODE_WIDTH, f, want, "link is x%d", now);
+}
+
+static void judge_speed(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
+{
+    int now = p && p->link.mts >= 0 ? p->link.mts : f->link.mts;
+    int can = p ? min_known(p->link.max_mts, f->link.max_mts) : f->link.max_mts;
+    int target = p ? p->link.target_mts : -1, want = min_known(can, target);
+    char is[24], should[24];
+
+    if (now >= 0 && want >= 0 && now < want)
+        find(j, PIPC__CODE_SPEED, f, speed_text(want, should), "link runs at %s",
+             speed_text(now, is));
+    if (p && target >= 0 && can >= 0 && target < can)
+        find(j, PIPC__CODE_TARGET, p, speed_text(can, should), "target speed is %s",
+             speed_text(target, is));
+}
+
+static void judge_aspm(judge_t *j, const pipc__fact_t *f)
+{
+    static const char *const names[] = {"off", "L0s", "L1", "L0s and L1"};
+
+    if (f->link.aspm > 0)
+        find(j, PIPC__CODE_ASPM, f, "off", "ASPM %s is on", names[f->link.aspm & 3]);
+    else if (f->gpu && f->link.aspm < 0 && f->answer != PIPC__SILENT &&
+             f->link.port != PIPC__EXPRESS_INTEGRATED)
+        find(j, PIPC__CODE_HIDDEN, f, "", "its capabilities cannot be read");
+}
+
+static void judge_device(judge_t *j, const pipc__fact_t *f)
+{
+    const pipc__fact_t *p = parent_of(j, f);
+
+    if (f->answer == PIPC__LOST) {
+        if (!p || p->answer != PIPC__LOST) /* what is below a lost port is lost with it */
+            find(j, PIPC__CODE_LOST, f, "", "does not answer%s%s", p ? ", below " : "",
+                 p ? p->name : "");
+        return;
+    }
+    if (f->answer == PIPC__ASLEEP) {
+        find(j, PIPC__CODE_ASLEEP, f, "", "is powered off (D3cold)");
+        return;
+    }
+    judge_aspm(j, f);
+    if (p && has_link(j, f)) {
+        if (inside_card(j, f))
+            return;
+        judge_width(j, p, f);
+        judge_speed(j, p, f);
+    } else if (f->gpu) {
+        judge_alone(j, f);
+        judge_speed(j, NULL, f);
+    }
+}
+
+pipc_status_t pipc__judge(const pipc__facts_t *facts, const pipc__limits_t *limits,
+                          pipc__findings_t *out, pipc__error_t *err)
+{
+    judge_t j = {facts, limits, out, err, PIPC_OK};
+
+    memset(out, 0, sizeof(*out));
+    if (facts->n == 0)
+        find(&j, PIPC__CODE_NO_GPU, NULL, "", "no GPU is here");
+    for (int i = 0; i < facts->n && !j.status; i++)
+        judge_device(&j, &facts->dev[i]);
+    return j.status;
+}

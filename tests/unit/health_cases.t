@@ -1,0 +1,51 @@
+#!/bin/bash
+# health_cases.t - the verdicts on real inputs, where they are at hand: PCIE_IPC_CASES names their folder
+# shellcheck source=tests/lib/tap.sh
+. "$(dirname "$0")/../lib/tap.sh"
+
+[ -d "${PCIE_IPC_CASES-}" ] || skip_all 'PCIE_IPC_CASES names no folder'
+gate=$PIPC_BUILDDIR/prolog/gate
+
+# verdict ARGUMENTS...: the word
+verdict() {
+    "$gate" check --json "$@" | sed -n 's/^ *"verdict": "\(.*\)",*/\1/p'
+}
+
+# input CASE: its dump, unpacked
+input() {
+    local file
+    for file in "$PCIE_IPC_CASES/$1"-*/*xxxx*; do
+        case $file in
+        *.gz) zcat "$file" >"$1.txt" ;;
+        *) cp -- "$file" "$1.txt" ;;
+        esac
+    done
+}
+
+# one CASE ERE WHAT
+one() {
+    input "$1"
+    like "$1: $3" "$(verdict --dump="$1.txt")" "^($2)$"
+}
+
+one 02 'ok|note' 'healthy'
+one 04 drain 'x4 of x16, beside a GPU that is idle'
+unlike '04: the idle one is no fault' "$("$gate" check --dump=04.txt)" '05:00.0.*drain'
+one 06 'ok|note' 'four GPUs, idle at Gen1'
+one 07 'ok|note' 'two GPUs, idle'
+one 09 warn 'ASPM at the switch of a card'
+unlike '09: x1 is no fault without its port' "$("$gate" check --dump=09.txt)" drain
+one 11 'ok|note|unknown' 'a function in D3 in a virtual machine'
+one 13 'ok|note' 'a root port without a GPU'
+tar xzf "$PCIE_IPC_CASES"/15-*/sysroot.tar.gz
+like '15: 64 bytes of config space, links by their files' "$(verdict --sysroot=sysroot)" '^(ok|note)$'
+
+# Cases whose input is text for people: nothing in them is read, and nothing falls over.
+for file in "$PCIE_IPC_CASES"/*/*.txt; do
+    case ${file#"$PCIE_IPC_CASES"/} in 04-*) continue ;; esac
+    case $(verdict --dump="$file") in
+    drain | '') fail "${file#"$PCIE_IPC_CASES"/} is no drain" ;;
+    esac
+done
+pass 'no other text is a drain'
+done_testing

@@ -1,0 +1,324 @@
+/* tests/unit/health_facts.c - facts from captured machines and from dumps, right and hostile ones
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "prolog/check.h"
+#include "prolog/config_space.h"
+#include "tests/unit/health_tree.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The verdict and "object:code ..." of the tree, or of a dump. */
+static const char *found(const char *dump, char *out, size_t cap)
+{
+    const pipc__source_t source = {tree, dump};
+    pipc__findings_t f;
+    size_t used;
+
+    assert_int_equal(pipc__check(&source, &f, NULL), PIPC_OK);
+    used = (size_t)snprintf(out, cap, "%s", pipc__severity_name(f.verdict));
+    for (int i = 0; i < f.n && used < cap; i++)
+        used += (size_t)snprintf(out + used, cap - used, " %s:%s", f.list[i].object,
+                                 pipc__codes[f.list[i].code].name);
+    pipc__findings_free(&f);
+    return out;
+}
+
+static void assert_found(const char *want)
+{
+    char out[2048];
+
+    assert_string_equal(found(NULL, out, sizeof(out)), want);
+}
+
+static void idle_and_narrow(void **state)
+{
+    (void)state;
+    tree_gpu(1, 16);
+    assert_found("note 0000:01:00.0:PCI003");
+    tree_gpu(2, 8);
+    assert_found("drain 0000:02:00.0:PCI001 0000:01:00.0:PCI003 0000:02:00.0:PCI003");
+}
+
+static void lost_and_asleep(void **state)
+{
+    static const char gpu[] = "0000:00:01.0/0000:01:00.0";
+    unsigned char ones[256];
+
+    (void)state;
+    tree_gpu(1, 16);
+    memset(ones, 0xff, sizeof(ones));
+    tree_put("sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/config", ones, sizeof(ones));
+    assert_found("drain 0000:01:00.0:PCI002");
+    tree_fact(gpu, "power_state", "D3cold\n");
+    tree_fact(gpu, "power/runtime_status", "active\n"); /* on, says the kernel, and it is not */
+    assert_found("drain 0000:01:00.0:PCI002");
+    tree_fact(gpu, "power/runtime_status", "suspended\n");
+    assert_found("unknown 0000:01:00.0:PCI010");
+}
+
+static void virtual_functions_are_no_gpus(void **state)
+{
+    unsigned char c[256];
+    tree_link_t none = {.port = -1};
+
+    (void)state;
+    tree_gpu(1, 16);
+    tree_add("0000:00:01.0/0000:01:00.4", 0x10de, 0x030200, &none, 0);
+    tree_fact("0000:00:01.0/0000:01:00.4", "physfn/vendor", "0x10de\n");
+    tree_config(c, 0xffff, 0x030200, &none);
+    c[2] = c[3] = 0xff;
+    tree_put("sys/devices/pci0000:00/0000:00:01.0/0000:01:00.4/config", c, sizeof(c));
+    assert_found("note 0000:01:00.0:PCI003");
+}
+
+static void header_of_config_space_only(void **state)
+{
+    static const char *const path[] = {"0000:00:01.0", "0000:00:01.0/0000:01:00.0"};
+    tree_link_t port = {.port = 4, .secondary = 1}, gpu = {.port = 0};
+
+    (void)state;
+    tree_add(path[0], 0x8086, 0x060400, &port, 64);
+    tree_add(path[1], 0x10de, 0x030200, &gpu, 64);
+    assert_found("unknown 0000:01:00.0:PCI009 0000:01:00.0:PCI012");
+    for (size_t i = 0; i < COUNT(path); i++) {
+        tree_fact(path[i], "max_link_width", "16\n");
+        tree_fact(path[i], "current_link_width", "8\n");
+        tree_fact(path[i], "max_link_speed", "16.0 GT/s PCIe\n");
+        tree_fact(path[i], "current_link_speed", "Unknown speed\n");
+    }
+    assert_found("drain 0000:01:00.0:PCI001 0000:01:00.0:PCI012");
+    for (size_t i = 0; i < COUNT(path); i++)
+        tree_fact(path[i], "current_link_width", "16\n");
+    assert_found("note 0000:01:00.0:PCI012");
+}
+
+static void guests(void **state)
+{
+    tree_link_t gpu = {.port = 0, .max_width = 16, .max_gen = 4, .width = 8, .gen = 1};
+
+    (void)state;
+    tree_put("proc/cpuinfo", "flags\t\t: fpu hypervisor lahf\n", 29);
+    tree_add("0000:00:0a.0", 0x10de, 0x030200, &gpu, 256);
+    assert_found("unknown 0000:00:0a.0:PCI008 0000:00:0a.0:PCI003");
+    tree_add("0000:00:0a.0", 0x10de, 0x030200, &gpu, 0);
+    assert_found("unknown 0000:00:0a.0:PCI009");
+}
+
+static void nothing_to_read(void **state)
+{
+    (void)state;
+    assert_found("unknown node:PCI014");
+    tree_put("sys/bus/pci/devices/.keep", "", 0);
+    assert_found("note node:PCI013");
+}
+
+/* libpci itself gives up where a path is longer than its buffer. */
+static void libpci_never_ends_the_program(void **state)
+{
+    char root[400];
+    pipc__config_space_t *space;
+    pipc__error_t err = {PIPC_OK, ""};
+    unsigned char config[PIPC__CONFIG_MAX];
+    pipc__pci_addr_t addr = {0x12345678, 1, 0, 0};
+    size_t bytes;
+
+    (void)state;
+    memset(root, '/', sizeof(root));
+    root[sizeof(root) - 1] = '\0';
+    assert_int_equal(pipc__config_space_open(&space, root, &err), PIPC_OK);
+    pipc__config_space_read(space, addr, config, &bytes, &err); /* no such file */
+    assert_int_equal(bytes, 0);
+    pipc__config_space_close(space);
+}
+
+/* ---- dumps
+ * --------------------------------------------------------------------------------------- */
+
+static char dump[96];
+
+/* One device of a dump. */
+static void dump_device(FILE *f, const char *first_line, const unsigned char *c, size_t n)
+{
+    fprintf(f, "%s\n", first_line);
+    for (size_t at = 0; at < n; at += 16) {
+        fprintf(f, "%02zx:", at);
+        for (size_t i = at; i < at + 16 && i < n; i++)
+            fprintf(f, " %02x", c[i]);
+        fprintf(f, "\n");
+    }
+    fprintf(f, "\n");
+}
+
+static FILE *open_dump(void)
+{
+    snprintf(dump, sizeof(dump), "%s/dump", tree);
+    FILE *f = fopen(dump, "w");
+    assert_non_null(f);
+    return f;
+}
+
+static void assert_dump(const char *want)
+{
+    char out[2048];
+
+    assert_string_equal(found(dump, out, sizeof(out)), want);
+}
+
+static void a_dump_is_a_machine(void **state)
+{
+    tree_link_t port = {
+        .port = 4, .max_width = 16, .max_gen = 4, .width = 8, .gen = 4, .secondary = 0x41};
+    tree_link_t gpu = {.port = 0, .max_width = 16, .max_gen = 4, .width = 8, .gen = 4};
+    unsigned char c[256], ones[256];
+
+    (void)state;
+    memset(ones, 0xff, sizeof(ones));
+    FILE *f = open_dump();
+    tree_config(c, 0x8086, 0x060400, &port);
+    dump_device(f, "40:01.0 PCI bridge: Intel Corporation", c, 256);
+    tree_config(c, 0x10de, 0x030200, &gpu);
+    dump_device(f, "41:00.0 3D controller: NVIDIA Corporation (rev a1)", c, 256);
+    fclose(f);
+    assert_dump("drain 0000:41:00.0:PCI001");
+
+    f = fopen(dump, "a");
+    dump_device(f, "0000:42:00.0 VGA compatible controller: NVIDIA Corporation GA102 (rev ff)",
+                ones, 64);
+    dump_device(f, "0000:43:00.0 VGA compatible controller: ASPEED Technology (rev ff)", ones, 64);
+    dump_device(f, "0000:44:00.0 Audio device: NVIDIA Corporation (rev ff)", ones, 64);
+    fclose(f);
+    assert_dump("drain 0000:41:00.0:PCI001 0000:42:00.0:PCI002");
+}
+
+static void hostile_dumps(void **state)
+{
+    static const char *const texts[] = {
+        "",
+        "\n\n\n",
+        "nothing of the kind\n",
+        "41:00.0\n",
+        "41:00.0 VGA compatible controller: NVIDIA\n00: de 10\n",
+        "41:00.0 x\n10: 00 00\n00: zz\n",
+        "zz:00.0 x\n00: de 10 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n",
+        "123456789:00:00.0 x\n00: de 10\n",
+        "41:00.0 x\nffffffffffffffffffff: 00\n-1: 00\n00: -1 0x +2\n",
+        "41:00.0 x\n00: de 10 00 00 00 00 00 00 00 00 00 00 00 00 00 00 11 22 33 44\n",
+        "../../../../tmp/x:00.0 x\n00: de 10\n",
+        "41:00.0 ../../etc/passwd:.\n00: de\n",
+    };
+    char out[2048];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        FILE *f = open_dump();
+        fputs(texts[i], f);
+        fclose(f);
+        found(dump, out, sizeof(out));
+        if (strstr(out, "drain"))
+            fail_msg("\"%s\" is a drain", texts[i]);
+    }
+}
+
+/* Bytes at random, with the words that matter among them, and true dumps that are damaged. */
+static void noise(void **state)
+{
+    static const char *const words[] = {"41:00.0 VGA compatible controller: NVIDIA\n",
+                                        "00: ",
+                                        "10: ",
+                                        "ff ",
+                                        "10 ",
+                                        "\n",
+                                        "3f0: ",
+                                        "0000:41:00.0 ",
+                                        ":",
+                                        "."};
+    char out[4096];
+    uint32_t r = 1;
+
+    (void)state;
+    for (int round = 0; round < 100; round++) {
+        FILE *f = open_dump();
+        for (int i = 0; i < 400; i++) {
+            r = r * 1664525u + 1013904223u;
+            if (r >> 30 == 0)
+                fputc((int)(r >> 8 & 0xff), f);
+            else
+                fputs(words[(r >> 16) % COUNT(words)], f);
+        }
+        fclose(f);
+        found(dump, out, sizeof(out));
+    }
+}
+
+/* Bridges that lead to each other, capabilities that do, a dump of more than there may be. */
+static void loops_and_sizes(void **state)
+{
+    tree_link_t a = {.port = 4, .max_width = 16, .max_gen = 4, .secondary = 2};
+    tree_link_t b = {.port = 5, .max_width = 16, .max_gen = 4, .secondary = 1};
+    tree_link_t gpu = {.port = 0, .max_width = 16, .max_gen = 4, .width = 16, .gen = 4};
+    unsigned char c[256];
+    char name[64], out[4096];
+
+    (void)state;
+    FILE *f = open_dump();
+    tree_config(c, 0x8086, 0x060400, &a);
+    dump_device(f, "01:00.0 PCI bridge", c, 256);
+    tree_config(c, 0x8086, 0x060400, &b);
+    dump_device(f, "02:00.0 PCI bridge", c, 256);
+    tree_config(c, 0x10de, 0x030200, &gpu);
+    c[0x41] = 0x40;
+    dump_device(f, "02:01.0 3D controller: NVIDIA", c, 256);
+    fclose(f);
+    found(dump, out, sizeof(out));
+    assert_null(strstr(out, "drain"));
+
+    f = open_dump();
+    memset(c, 0, sizeof(c));
+    for (int i = 0; i < 5000; i++) {
+        snprintf(name, sizeof(name), "%04x:%02x:%02x.%x x", i >> 16, i >> 8 & 0xff, i >> 3 & 0x1f,
+                 i & 7);
+        dump_device(f, name, c, 64);
+    }
+    fclose(f);
+    found(dump, out, sizeof(out));
+    assert_string_equal(out, "note node:PCI013");
+
+    snprintf(dump, sizeof(dump), "%s/fifo", tree);
+    assert_int_equal(mkfifo(dump, 0600), 0);
+    assert_dump("unknown node:PCI014"); /* and does not hang */
+    snprintf(dump, sizeof(dump), "/dev/zero");
+    assert_dump("unknown node:PCI014");
+    snprintf(dump, sizeof(dump), "%s", tree);
+    assert_dump("unknown node:PCI014");
+}
+
+int main(void)
+{
+#define IN_TREE(test) cmocka_unit_test_setup_teardown(test, tree_make, tree_remove)
+    const struct CMUnitTest tests[] = {
+        IN_TREE(idle_and_narrow),
+        IN_TREE(lost_and_asleep),
+        IN_TREE(virtual_functions_are_no_gpus),
+        IN_TREE(header_of_config_space_only),
+        IN_TREE(guests),
+        IN_TREE(nothing_to_read),
+        IN_TREE(libpci_never_ends_the_program),
+        IN_TREE(a_dump_is_a_machine),
+        IN_TREE(hostile_dumps),
+        IN_TREE(noise),
+        IN_TREE(loops_and_sizes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

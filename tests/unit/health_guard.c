@@ -1,0 +1,205 @@
+/* tests/unit/health_guard.c - the prolog fails open: checks that crash, hang, lie or are not there
+ *
+ * Each check is a small script that gets "gate NONCE" and writes its record to descriptor 3.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "prolog/prolog.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define DEADLINE_MS 1500
+#define REFUSE "echo pcie-ipc-verdict 1 $2 refuse >&3\n"
+#define PASS "echo pcie-ipc-verdict 1 $2 pass >&3\n"
+
+static char folder[64], script[96];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    strcpy(folder, "/tmp/pipc-guard-XXXXXX");
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(script, sizeof(script), "%s/check", folder);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    unlink(script);
+    return rmdir(folder);
+}
+
+static void write_script(const char *text)
+{
+    FILE *f = fopen(script, "w");
+
+    assert_non_null(f);
+    fprintf(f, "#!/bin/sh\n%s", text);
+    fclose(f);
+    assert_int_equal(chmod(script, 0755), 0);
+}
+
+/* The prolog in a process of its own, as slurmd runs it: until its end, and until nobody holds its
+ * output any more. What it printed is in @out. */
+static int prolog(const char *checker, char *out, size_t cap)
+{
+    int ends[2], status;
+    size_t have = 0;
+    ssize_t n;
+    pid_t pid;
+
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(ends[1], 1);
+        dup2(ends[1], 2);
+        close(ends[0]);
+        close(ends[1]);
+        setenv("SPANK_PCIE_IPC", "forged", 1);
+        setenv("LD_PRELOAD", "", 1);
+        _exit(pipc__prolog(checker, DEADLINE_MS));
+    }
+    close(ends[1]);
+    while ((n = read(ends[0], out + have, cap - 1 - have)) > 0)
+        have += (size_t)n;
+    out[have] = '\0';
+    close(ends[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static const struct {
+    const char *name, *check;
+    int status;
+    const char *says; /* "": nothing at all */
+} cases[] = {
+    {"passes", PASS, 0, ""},
+    {"refuses", "echo 'pcie-ipc: 41: link is x8' >&2\n" REFUSE, 1, "pcie-ipc: 41: link is x8\n"},
+    {"a status alone refuses nothing", "exit 1\n", 0,
+     "the check ended with status 1; the job runs"},
+    {"... nor with the record", REFUSE "exit 1\n", 0, "ended with status 1; the job runs"},
+    {"... nor a crash after it", REFUSE "kill -SEGV $$\n", 0, "was killed by signal 11"},
+    {"crashes", "kill -SEGV $$\n", 0,
+     "pcie-ipc: prolog: the check was killed by signal 11; the job"},
+    {"is killed", "kill -KILL $$\n", 0, "was killed by signal 9"},
+    {"says nothing", "exit 0\n", 0, "the check gave no verdict; the job runs"},
+    {"says something", "echo refuse >&3\n", 0, "gave no verdict"},
+    {"the word on stdout", "echo pcie-ipc-verdict 1 $2 refuse\n", 0, "gave no verdict"},
+    {"the word of another run", "echo pcie-ipc-verdict 1 0123456789abcdef refuse >&3\n", 0,
+     "gave no verdict"},
+    {"the word twice", REFUSE REFUSE, 0, "gave no verdict"},
+    {"half of the word", "printf 'pcie-ipc-verdict 1 %s refuse' $2 >&3\n", 0, "gave no verdict"},
+    {"much garbage", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); echo garbage$i >&3; done\n", 0,
+     "gave no verdict"},
+    {"much on stderr", "i=0; while [ $i -lt 9000 ]; do i=$((i+1)); echo garbage$i >&2; done\n" PASS,
+     0, "garbage1\n"},
+    {"control characters", "printf 'a\\033[2Jb\\n' >&2\n" PASS, 0, "pcie-ipc: a?[2Jb\n"},
+    {"hangs", "/bin/sleep 100\n", 0, "the check gave no answer in 1.5 s; the job runs"},
+    {"refuses and hangs", REFUSE "/bin/sleep 100\n", 0, "gave no answer in 1.5 s"},
+    {"will not be stopped", "trap '' TERM INT HUP; while :; do :; done\n", 0, "gave no answer"},
+    {"leaves a child that holds its files", "/bin/sleep 100 &\n" PASS, 0, ""},
+    {"has a clean environment",
+     "test -z \"$SPANK_PCIE_IPC$LD_PRELOAD$HOME\" && test \"$LC_ALL\" = C && " PASS, 0, ""},
+    {"has no file of the caller's", "test ! -e /proc/self/fd/4 && " PASS, 0, ""},
+    {"reads nothing",
+     "test \"$(readlink /proc/self/fd/0 2>/dev/null || echo /dev/null)\" = /dev/null && " PASS, 0,
+     ""},
+};
+
+static void fails_open(void **state)
+{
+    char out[65536];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_script(cases[i].check);
+        int status = prolog(script, out, sizeof(out));
+        bool said = cases[i].says[0] ? strstr(out, cases[i].says) != NULL : !out[0];
+        if (status != cases[i].status || !said)
+            fail_msg("a check that %s: status %d, said \"%s\"", cases[i].name, status, out);
+    }
+}
+
+static void what_cannot_be_run_lets_the_job_run(void **state)
+{
+    char out[65536];
+
+    (void)state;
+    assert_int_equal(prolog("/nonexistent/gate", out, sizeof(out)), 0);
+    assert_non_null(strstr(out, "/nonexistent/gate: No such file or directory\n"));
+    assert_non_null(strstr(out, "ended with status 127; the job runs"));
+    write_script(REFUSE);
+    assert_int_equal(chmod(script, 0644), 0);
+    assert_int_equal(prolog(script, out, sizeof(out)), 0);
+    assert_int_equal(prolog(folder, out, sizeof(out)), 0);
+}
+
+/* Whatever is open when slurmd starts it, nothing of it is lost or mixed up. */
+static void closed_standard_files(void **state)
+{
+    int status;
+
+    (void)state;
+    write_script(REFUSE);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        close(0);
+        close(1);
+        close(2);
+        pipc__fail_open(10);
+        _exit(pipc__prolog(script, DEADLINE_MS));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(WEXITSTATUS(status), 1);
+}
+
+/* A fault of the prolog itself, and its own hang. */
+static void its_own_crash_lets_the_job_run(void **state)
+{
+    static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGALRM};
+    int status;
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(signals); i++) {
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            pipc__fail_open(10);
+            raise(signals[i]);
+            _exit(1);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(fails_open, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_cannot_be_run_lets_the_job_run, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(closed_standard_files, make_folder, remove_folder),
+        cmocka_unit_test(its_own_crash_lets_the_job_run),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

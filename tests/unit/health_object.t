@@ -1,0 +1,18 @@
+#!/bin/bash
+# health_object.t - what Slurm runs needs libc only: no library that is missing can fail it
+# shellcheck source=tests/lib/tap.sh
+. "$(dirname "$0")/../lib/tap.sh"
+
+type readelf >/dev/null 2>&1 || skip_all 'no readelf'
+
+needed() {
+    readelf --wide --dynamic "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | xargs
+}
+
+for program in pcie-ipc-health prolog/prolog prolog/epilog; do
+    case $(needed "$PIPC_BUILDDIR/$program") in
+    *asan* | *ubsan* | *tsan*) skip "$program links libc only" 'a sanitizer build' ;;
+    *) is "$program links libc only" "$(needed "$PIPC_BUILDDIR/$program")" libc.so.6 ;;
+    esac
+done
+done_testing
