@@ -19,3 +19,4 @@ TESTS += $(check_PROGRAMS)
 endif
 TESTS += $(LINT_TESTS)
 EXTRA_DIST += $(LINT_TESTS)
+EXTRA_DIST += tests/in-release
