@@ -27,6 +27,7 @@
 #include "kernels/allreduce.h"
 #include "runtime/plan/generate.h"
 #include "tests/gpu/gpu.h"
+#include "tests/gpu/graphs.h"
 #include "tests/gpu/timing.h"
 #include "tests/unit/values.h"
 
@@ -156,82 +157,22 @@ static void a_peer_killed_in_mid_call_is_named(void **state)
     assert_int_equal(exits[1], 128 + SIGKILL);
 }
 
-/* --- graphs ---------------------------------------------------------------------------------- */
+/* --- graphs, streams, communicators ------------------------------------------------------------
+ */
 
-#define CAPTURED 3
-#define ELEMS 300001 /* several rounds in small staging */
-
-/* y[i] = sum of x[i] for each captured call, both plans in turn, in a graph. */
-static CUgraphExec capture(rank_exec_t *re, char **x, char **y)
+static void captured_graphs_replay_among_eager_calls(void **state)
 {
-    CUgraph graph;
-    CUgraphExec exec;
-    pipc__error_t err;
-
-    MUST(StreamBeginCapture, gpu_streams[0], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    for (int i = 0; i < CAPTURED; i++) {
-        pipc__exec_call_t k = {re->plans[i % 2], x[i],     y[i],           ELEMS,
-                               PIPC_F32,         PIPC_SUM, gpu_streams[0], (uint64_t)i + 1};
-        if (re->exec->ops->run(re->exec, &k, &err)) {
-            fprintf(stderr, "# %s\n", err.text);
-            _exit(102);
-        }
-    }
-    MUST(StreamEndCapture, gpu_streams[0], &graph);
-    MUST(GraphInstantiate, &exec, graph, 0);
-    MUST(GraphDestroy, graph);
-    return exec;
+    (void)state;
+    assert_int_equal(ranks_run(most_ranks(), graphs_body, NULL, 120), 0);
 }
 
-static int replay(CUgraphExec graph, char **x, char **y, int rank, int n, unsigned int round)
+static void communicators_take_turns_on_one_stream_and_on_two(void **state)
 {
-    float *host = malloc(ELEMS * sizeof(float));
-    int bad = 0;
-
-    for (unsigned int i = 0; i < CAPTURED; i++) {
-        test_fill(host, ELEMS, PIPC_F32, PIPC_SUM, rank, round * CAPTURED + i);
-        exec_memory_gpu.put(x[i], host, ELEMS * sizeof(float));
-    }
-    MUST(GraphLaunch, graph, gpu_streams[round % 2]);
-    MUST(StreamSynchronize, gpu_streams[round % 2]);
-    for (unsigned int i = 0; i < CAPTURED; i++) {
-        exec_memory_gpu.get(host, y[i], ELEMS * sizeof(float));
-        if (test_wrong(host, ELEMS, PIPC_F32, PIPC_SUM, n, round * CAPTURED + i, false) < ELEMS)
-            bad = EXEC_WRONG;
-    }
-    free(host);
-    return bad;
-}
-
-static int replay_and_call(ranks_t *all, int rank, void *arg)
-{
-    const exec_job_t *job = arg;
-    char *x[CAPTURED], *y[CAPTURED];
-    int bad = 0, n = ranks_size(all);
-    rank_exec_t re;
-
-    job->memory->begin(rank);
-    rank_exec_open(&re, job->ops, job->staging_bytes, all, rank);
-    for (int i = 0; i < CAPTURED; i++) {
-        x[i] = job->memory->alloc(ELEMS * sizeof(float));
-        y[i] = job->memory->alloc(ELEMS * sizeof(float));
-    }
-    CUgraphExec graph = capture(&re, x, y);
-    for (unsigned int round = 0; !bad && round < 6; round++) {
-        bad = replay(graph, x, y, rank, n, round);
-        bad |= exec_calls(&re, job, rank, n, 5 * round, 5); /* eager ones between */
-    }
-    MUST(GraphExecDestroy, graph);
-    rank_exec_close(&re);
-    return bad;
-}
-
-static void a_captured_graph_replays(void **state)
-{
-    exec_job_t job = make_job(SMALL, -1, 0);
+    int streams;
 
     (void)state;
-    assert_int_equal(ranks_run(most_ranks(), replay_and_call, &job, 60), 0);
+    for (streams = 1; streams <= 2; streams++)
+        assert_int_equal(ranks_run(most_ranks(), communicators_body, &streams, 120), 0);
 }
 
 /* --- threads, life --------------------------------------------------------------------------- */
@@ -450,7 +391,8 @@ static int all_tests(void)
         cmocka_unit_test(an_abort_reaches_every_rank),
         cmocka_unit_test(a_late_peer_is_waited_for),
         cmocka_unit_test(a_peer_killed_in_mid_call_is_named),
-        cmocka_unit_test(a_captured_graph_replays),
+        cmocka_unit_test(captured_graphs_replay_among_eager_calls),
+        cmocka_unit_test(communicators_take_turns_on_one_stream_and_on_two),
         cmocka_unit_test(any_thread_can_call),
         cmocka_unit_test(all_memory_is_given_back),
         cmocka_unit_test(a_peer_that_does_not_fit_is_refused),

@@ -1,11 +1,12 @@
 # tests/gpu/local.mk - tests that need GPUs; they skip where there are none
 EXEC_CUDA_TEST = tests/gpu/exec_cuda.c tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/gpu/graphs.c tests/gpu/graphs.h \
 	tests/gpu/timing.c tests/gpu/timing.h \
 	tests/unit/exec_calls.c tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h \
 	tests/unit/values.c tests/unit/values.h
 if HAVE_CUDA
 if HAVE_CMOCKA
-check_PROGRAMS += tests/gpu/exec_cuda tests/gpu/exec_cuda_perturb
+check_PROGRAMS += tests/gpu/exec_cuda tests/gpu/exec_cuda_perturb tests/gpu/nccl_values
 endif
 endif
 tests_gpu_exec_cuda_SOURCES = $(EXEC_CUDA_TEST)
@@ -16,6 +17,13 @@ tests_gpu_exec_cuda_perturb_SOURCES = $(EXEC_CUDA_TEST)
 tests_gpu_exec_cuda_perturb_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
 tests_gpu_exec_cuda_perturb_CFLAGS = $(UNIT_CFLAGS)
 tests_gpu_exec_cuda_perturb_LDADD = libpipc-exec-cuda-perturb.la libpipc-exec-perturb.la $(UNIT_LIBS)
+
+tests_gpu_nccl_values_SOURCES = tests/gpu/nccl_values.c tests/gpu/nccl.c tests/gpu/nccl.h \
+	tests/gpu/gpu.c tests/gpu/gpu.h tests/gpu/special.c tests/gpu/special.h \
+	tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h
+tests_gpu_nccl_values_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_nccl_values_CFLAGS = $(UNIT_CFLAGS)
+tests_gpu_nccl_values_LDADD = libpipc-exec-cuda.la libpipc-exec.la $(UNIT_LIBS)
 
 LINT_TESTS += tests/gpu/spills.t
 

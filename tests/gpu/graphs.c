@@ -1,0 +1,192 @@
+/* tests/gpu/graphs.c - see graphs.h */
+#include "tests/gpu/graphs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "runtime/plan/generate.h"
+#include "tests/gpu/gpu.h"
+#include "tests/unit/values.h"
+
+#define STAGING ((size_t)2 << 20) /* the least */
+#define REPLAYS 1000
+#define COMMUNICATORS 3
+
+/* One call that can be made again and again, with its own buffers. */
+typedef struct sample {
+    pipc__exec_call_t k;
+    char *x, *y, *host;
+    size_t bytes;
+    unsigned int call; /* that its present input belongs to */
+} sample_t;
+
+static const struct {
+    size_t count;
+    pipc_dtype_t dtype;
+    pipc_redop_t op;
+    pipc__plan_kind_t plan;
+} shapes[] = {
+    {1000, PIPC_F32, PIPC_SUM, PIPC__ONE_SHOT},   {16385, PIPC_F16, PIPC_AVG, PIPC__TWO_SHOT},
+    {4097, PIPC_I64, PIPC_MAX, PIPC__RING},       {2, PIPC_F64, PIPC_PROD, PIPC__ONE_SHOT},
+    {5, PIPC_BF16, PIPC_SUM, PIPC__RING},         {9000, PIPC_U8, PIPC_MIN, PIPC__ONE_SHOT},
+    {300001, PIPC_F32, PIPC_AVG, PIPC__TWO_SHOT}, /* several rounds */
+};
+#define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+
+static sample_t make_sample(const rank_exec_t *re, unsigned int shape, CUstream stream)
+{
+    sample_t s = {.bytes = shapes[shape].count * pipc_dtype_bytes(shapes[shape].dtype)};
+
+    s.x = exec_memory_gpu.alloc(s.bytes);
+    s.y = exec_memory_gpu.alloc(s.bytes);
+    s.host = malloc(s.bytes);
+    s.k = (pipc__exec_call_t){re->plans[shapes[shape].plan],
+                              s.x,
+                              s.y,
+                              shapes[shape].count,
+                              shapes[shape].dtype,
+                              shapes[shape].op,
+                              stream,
+                              1};
+    return s;
+}
+
+static void fill(sample_t *s, int rank, unsigned int call)
+{
+    s->call = call;
+    test_fill(s->host, s->k.count, s->k.dtype, s->k.op, rank, call);
+    exec_memory_gpu.put(s->x, s->host, s->bytes);
+}
+
+static void enqueue(rank_exec_t *re, sample_t *s, CUstream stream)
+{
+    pipc__error_t err;
+
+    s->k.stream = stream;
+    s->k.number++;
+    if (!re->exec->ops->run(re->exec, &s->k, &err))
+        return;
+    fprintf(stderr, "# %s\n", err.text);
+    _exit(102);
+}
+
+static int check(sample_t *s, int rank, int n)
+{
+    exec_memory_gpu.get(s->host, s->y, s->bytes);
+    size_t i =
+        test_wrong(s->host, s->k.count, s->k.dtype, s->k.op, n, s->call, s->k.plan->name[0] == 'r');
+    if (i == s->k.count)
+        return 0;
+    fprintf(stderr, "# rank %d, %s, %s of %zu %s, sample of call %u: element %zu\n", rank,
+            s->k.plan->name, pipc_redop_string(s->k.op), s->k.count, pipc_dtype_string(s->k.dtype),
+            s->call, i);
+    return EXEC_WRONG;
+}
+
+static void free_sample(sample_t *s)
+{
+    exec_memory_gpu.free(s->x);
+    exec_memory_gpu.free(s->y);
+    free(s->host);
+}
+
+static void wait_for_both(void)
+{
+    MUST(StreamSynchronize, gpu_streams[0]);
+    MUST(StreamSynchronize, gpu_streams[1]);
+}
+
+/* --- graphs ---------------------------------------------------------------------------------- */
+
+static CUgraphExec capture(rank_exec_t *re, sample_t *s, int n, CUstream stream)
+{
+    CUgraph graph;
+    CUgraphExec exec;
+
+    MUST(StreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    for (int i = 0; i < n; i++)
+        enqueue(re, &s[i], stream);
+    MUST(StreamEndCapture, stream, &graph);
+    MUST(GraphInstantiate, &exec, graph, 0);
+    MUST(GraphDestroy, graph);
+    return exec;
+}
+
+/* Two graphs twice each and three eager calls, on whichever stream: only the executor's own events
+ * order them. Replaying a graph a second time gives the same results again. */
+static void launch_all(rank_exec_t *re, CUgraphExec graphs[2], sample_t *eager, unsigned int round)
+{
+    CUstream a = gpu_streams[round % 2], b = gpu_streams[(round + 1) % 2];
+
+    enqueue(re, &eager[0], a);
+    MUST(GraphLaunch, graphs[0], a);
+    MUST(GraphLaunch, graphs[1], b);
+    enqueue(re, &eager[1], b);
+    MUST(GraphLaunch, graphs[0], b);
+    enqueue(re, &eager[2], a);
+    MUST(GraphLaunch, graphs[1], a);
+}
+
+int graphs_body(ranks_t *all, int rank, void *arg)
+{
+    sample_t s[SHAPES + 3];
+    CUgraphExec graphs[2];
+    int bad = 0, n = ranks_size(all);
+    rank_exec_t re;
+
+    (void)arg;
+    exec_memory_gpu.begin(rank);
+    rank_exec_open(&re, &pipc__exec_cuda, STAGING, all, rank);
+    for (unsigned int i = 0; i < SHAPES + 3; i++)
+        s[i] = make_sample(&re, i % SHAPES, gpu_streams[0]);
+    graphs[0] = capture(&re, s, 4, gpu_streams[0]);
+    graphs[1] = capture(&re, s + 4, 3, gpu_streams[1]);
+    for (unsigned int round = 0; !bad && round < REPLAYS / 4; round++) {
+        for (unsigned int i = 0; i < SHAPES + 3; i++)
+            if (s[i].k.count < 20000 || round % 16 == 0) /* the long one changes now and then */
+                fill(&s[i], rank, round * 16 + i);
+        launch_all(&re, graphs, s + SHAPES, round);
+        wait_for_both();
+        for (unsigned int i = 0; i < SHAPES + 3; i++)
+            bad |= check(&s[i], rank, n);
+    }
+    for (int i = 0; i < 2; i++)
+        MUST(GraphExecDestroy, graphs[i]);
+    rank_exec_close(&re);
+    for (unsigned int i = 0; i < SHAPES + 3; i++)
+        free_sample(&s[i]);
+    return bad;
+}
+
+/* --- communicators --------------------------------------------------------------------------- */
+
+int communicators_body(ranks_t *all, int rank, void *arg)
+{
+    int bad = 0, n = ranks_size(all), streams = *(const int *)arg;
+    rank_exec_t re[COMMUNICATORS];
+    sample_t s[COMMUNICATORS][SHAPES];
+
+    exec_memory_gpu.begin(rank);
+    for (unsigned int c = 0; c < COMMUNICATORS; c++) {
+        rank_exec_open(&re[c], &pipc__exec_cuda, STAGING, all, rank);
+        for (unsigned int i = 0; i < SHAPES; i++)
+            s[c][i] = make_sample(&re[c], i, gpu_streams[0]);
+    }
+    for (unsigned int round = 0; !bad && round < 20; round++) {
+        for (unsigned int i = 0; i < COMMUNICATORS * SHAPES; i++)
+            fill(&s[i % COMMUNICATORS][i / COMMUNICATORS], rank, round * 32 + i);
+        for (unsigned int i = 0; i < COMMUNICATORS * SHAPES; i++)
+            enqueue(&re[i % COMMUNICATORS], &s[i % COMMUNICATORS][i / COMMUNICATORS],
+                    gpu_streams[(i + round) % (unsigned int)streams]);
+        wait_for_both();
+        for (unsigned int i = 0; i < COMMUNICATORS * SHAPES; i++)
+            bad |= check(&s[i % COMMUNICATORS][i / COMMUNICATORS], rank, n);
+    }
+    for (unsigned int c = 0; c < COMMUNICATORS; c++) {
+        rank_exec_close(&re[c]);
+        for (unsigned int i = 0; i < SHAPES; i++)
+            free_sample(&s[c][i]);
+    }
+    return bad;
+}
