@@ -13,3 +13,24 @@ install-gate-conf:
 uninstall-gate-conf:
 	! cmp -s $(srcdir)/etc/pcie-ipc.conf "$(DESTDIR)$(pipcconfdir)/pcie-ipc.conf" || \
 	    rm -f "$(DESTDIR)$(pipcconfdir)/pcie-ipc.conf"
+
+# The plugin's line: generated, as it names the plugin's path. An administrator's is never overwritten.
+if HAVE_SLURM
+install_plugstack = install-plugstack
+uninstall_plugstack = uninstall-plugstack
+endif
+install-data-local: $(install_plugstack)
+uninstall-local: $(uninstall_plugstack)
+plugstackdir = $(sysconfdir)/slurm/plugstack.conf.d
+EXTRA_DIST += etc/plugstack.conf.d/pcie-ipc.conf.in
+CLEANFILES += etc/plugstack.conf.d/pcie-ipc.conf
+etc/plugstack.conf.d/pcie-ipc.conf: etc/plugstack.conf.d/pcie-ipc.conf.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed 's|@spankdir[@]|$(spankdir)|' $(srcdir)/etc/plugstack.conf.d/pcie-ipc.conf.in >$@.tmp && mv $@.tmp $@
+.PHONY: install-plugstack uninstall-plugstack
+install-plugstack: etc/plugstack.conf.d/pcie-ipc.conf
+	$(MKDIR_P) "$(DESTDIR)$(plugstackdir)"
+	test -e "$(DESTDIR)$(plugstackdir)/pcie-ipc.conf" || \
+	    $(INSTALL_DATA) etc/plugstack.conf.d/pcie-ipc.conf "$(DESTDIR)$(plugstackdir)/pcie-ipc.conf"
+uninstall-plugstack:
+	! cmp -s etc/plugstack.conf.d/pcie-ipc.conf "$(DESTDIR)$(plugstackdir)/pcie-ipc.conf" || \
+	    rm -f "$(DESTDIR)$(plugstackdir)/pcie-ipc.conf"

@@ -14,6 +14,8 @@ static const struct arg {
     {"synthetic", offsetof(pipc__args_t, synthetic), false},
     {"sysroot", offsetof(pipc__args_t, sysroot), true},
     {"devdir", offsetof(pipc__args_t, devdir), true},
+    {"rundir", offsetof(pipc__args_t, rundir), true},
+    {"health", offsetof(pipc__args_t, health), true},
 };
 
 /* The value of @text if it is "NAME=...". */
@@ -46,11 +48,15 @@ void pipc__args_read(int argc, char **argv, pipc__args_t *args)
 {
     memset(args, 0, sizeof(*args));
     args->devdir = "/dev";
+    /* Below a folder that only root writes, where the snapshot is: in one that all can write
+     * anybody could stand in its way, by a folder of that name. */
+    args->rundir = "/run/pcie-ipc/steps";
+    args->health = "/run/pcie-ipc/health.json";
     for (int i = 0; i < argc; i++)
         if (!read_one(args, argv[i]) && !*args->complaint)
             snprintf(args->complaint, sizeof(args->complaint),
                      "plugstack.conf: argument \"%.80s\" ignored; use synthetic=TOPOLOGY, "
-                     "sysroot=/FOLDER, devdir=/FOLDER",
+                     "sysroot=/FOLDER, devdir=/FOLDER, rundir=/FOLDER, health=/FILE",
                      argv[i]);
     if (args->synthetic && args->sysroot && !*args->complaint)
         snprintf(args->complaint, sizeof(args->complaint),

@@ -2,8 +2,10 @@
 #include "config.h"
 
 #include "runtime/topo/topo.h"
+#include "spank/memory.h"
 #include "spank/ops.h"
 #include "spank/place.h"
+#include "spank/snapshot.h"
 
 static pipc_status_t open_topology(const char *synthetic, const char *sysroot, void **handle,
                                    pipc__error_t *err)
@@ -40,5 +42,7 @@ __attribute__((visibility("default"))) const pipc__spank_ops_t pipc_spank_ops = 
     .version = PACKAGE_VERSION,
     .open = open_topology,
     .place = place,
+    .prefer_memory = pipc__memory_prefer,
+    .read_snapshot = pipc__snapshot_read,
     .close = close_topology,
 };

@@ -5,9 +5,12 @@
 
 #include <stdio.h>
 
+#include "runtime/base/marker.h"
+#include "spank/wishes.h"
+
 const char *const pipc__env_names[PIPC__ENV_COUNT] = {
     [PIPC__ENV_VERSION] = "PCIE_IPC",
-    [PIPC__ENV_TASK] = "PCIE_IPC_TASK",
+    [PIPC__ENV_TASK] = PIPC__MARKER_TASK,
     [PIPC__ENV_MODE] = "PCIE_IPC_MODE",
     [PIPC__ENV_VERBOSE] = "PCIE_IPC_VERBOSE",
     [PIPC__ENV_LOCAL_RANK] = "PCIE_IPC_LOCAL_RANK",
@@ -18,6 +21,10 @@ const char *const pipc__env_names[PIPC__ENV_COUNT] = {
     [PIPC__ENV_NUMA] = "PCIE_IPC_NUMA",
     [PIPC__ENV_SWITCH] = "PCIE_IPC_SWITCH",
     [PIPC__ENV_NIC] = "PCIE_IPC_NIC",
+    [PIPC__ENV_HINTS] = "PCIE_IPC_HINTS",
+    [PIPC__ENV_PATH] = "PCIE_IPC_PATH",
+    [PIPC__ENV_REPORT] = "PCIE_IPC_REPORT",
+    [PIPC__ENV_DIR] = "PCIE_IPC_DIR",
 };
 
 /* Every variable of ours is set or removed: the user's environment may hold those of another
@@ -49,6 +56,10 @@ void pipc__env_export(spank_t sp, const pipc__task_t *t)
         [PIPC__ENV_NUMA] = o->numa,
         [PIPC__ENV_SWITCH] = o->sw,
         [PIPC__ENV_NIC] = o->nic,
+        [PIPC__ENV_HINTS] = t->hints,
+        [PIPC__ENV_PATH] = pipc__spank_option_value(&t->options, "path"),
+        [PIPC__ENV_REPORT] = pipc__spank_option_value(&t->options, "report"),
+        [PIPC__ENV_DIR] = t->dir,
     };
 
     snprintf(marker, sizeof(marker), "%u.%u:%s", t->job, t->step, PACKAGE_VERSION);
@@ -59,6 +70,7 @@ void pipc__env_export(spank_t sp, const pipc__task_t *t)
         spank_setenv(sp, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
     if (*o->list)
         spank_setenv(sp, "CUDA_VISIBLE_DEVICES", o->list, 1);
+    spank_unsetenv(sp, PIPC__WISHES_ENV);
 }
 
 /* No marker, no facts: the runtime finds that the plugin has not acted. */
@@ -67,4 +79,5 @@ void pipc__env_clear(spank_t sp)
     static const char *const nothing[PIPC__ENV_COUNT];
 
     set_or_remove(sp, nothing);
+    spank_unsetenv(sp, PIPC__WISHES_ENV);
 }

@@ -51,6 +51,8 @@ static int judge(const char *text)
         print_help();
         return -1;
     }
+    flag.given = true; /* of the environment's and the command line's text the last is obeyed */
+    flag.options = options;
     return 0;
 }
 
@@ -88,7 +90,7 @@ void pipc__flag_register(spank_t sp)
 
 bool pipc__flag_given(void)
 {
-    return flag.given;
+    return flag.given && (flag.error.status || !flag.options.off);
 }
 
 pipc_status_t pipc__flag_options(pipc__spank_options_t *options, pipc__error_t *err)

@@ -10,7 +10,7 @@
 /* Register the option where it is typed and where it is acted on. From slurm_spank_init() only. */
 void pipc__flag_register(spank_t sp);
 
-/* In slurmstepd: was the option given? */
+/* Was the option given, and not "off"? In slurmstepd, and in srun after it has read its options. */
 bool pipc__flag_given(void);
 
 /* What it says. When the text can't be understood here (an older plugin on this node than where

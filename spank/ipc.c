@@ -18,12 +18,13 @@ static bool peers_can_be_opened(spank_t sp, const pipc__task_t *t)
     return false;
 }
 
-/* Nobody to exchange handles with on any node, or a way to do it: PMIx. */
+/* Nobody to exchange handles with on any node, or a way to do it: PMIx, or for a step on one node
+ * its private folder. */
 static bool handles_can_be_exchanged(spank_t sp, const pipc__task_t *t)
 {
     char nspace[256] = "";
 
-    if (t->ntasks <= t->nnodes ||
+    if (t->ntasks <= t->nnodes || (t->nnodes == 1 && *t->dir) ||
         spank_getenv(sp, "PMIX_NAMESPACE", nspace, sizeof(nspace)) == ESPANK_NOSPACE ||
         pipc__pmix_is_ours(nspace, t->step))
         return true;

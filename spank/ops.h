@@ -12,16 +12,18 @@
 #define PIPC_SPANK_OPS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"
 
-#define PIPC__SPANK_ABI 1
+#define PIPC__SPANK_ABI 2
 #define PIPC__SPANK_SYMBOL "pipc_spank_ops" /* the one symbol of the second object */
 
 #define PIPC__LIST_MAX 4096 /* bytes of a CUDA_VISIBLE_DEVICES: 64 UUIDs fit */
 #define PIPC__CPUS_MAX 8192 /* the largest NR_CPUS of Linux */
 #define PIPC__FACT_MAX 48
+#define PIPC__NAMES_MAX 512
 #define PIPC__MINORS 64 /* device files nvidia0..nvidia63 are looked at */
 
 #define PIPC__CPU_WORD_BITS (8 * sizeof(unsigned long))
@@ -36,8 +38,17 @@ typedef struct pipc__view {
     char list[PIPC__LIST_MAX];
 } pipc__view_t;
 
+typedef enum pipc__order { /* as pipc__bind_mode_t, in the order of bind.h */
+                           PIPC__ORDER_SWITCH,
+                           PIPC__ORDER_SPREAD,
+                           PIPC__ORDER_NUMA
+} pipc__order_t;
+
 typedef struct pipc__place_in {
-    bool bind;         /* false: bind:none */
+    bool bind; /* false: bind:none */
+    pipc__order_t order;
+    bool keep_list;    /* --gpu-bind is the user's: the order of the list is as well */
+    bool keep_cpus;    /* --cpu-bind is the user's */
     bool bus_order;    /* the task has CUDA_DEVICE_ORDER=PCI_BUS_ID already */
     int rank, nranks;  /* of the tasks of this step on this node */
     pipc__view_t step; /* slurmstepd's, before any task exists */
@@ -60,13 +71,23 @@ typedef struct pipc__place_out {
     int hidden;                /* of those, how many this task can't open */
     char list[PIPC__LIST_MAX]; /* the new CUDA_VISIBLE_DEVICES; "": leave it */
     bool narrowed, near;       /* cpus is less than granted; cpus is near the GPU */
+    int far; /* tasks that have no core near: of the node for rank 0 of a shared mask, else this */
+    int mem_node; /* Linux' number of the one NUMA node that is near GPUs and cores, or -1 */
     pipc__cpus_t cpus;
     char bdf[PIPC__FACT_MAX], uuid[PIPC__FACT_MAX], minor[PIPC__FACT_MAX]; /* the task's GPU ... */
     char numa[PIPC__FACT_MAX], sw[PIPC__FACT_MAX], nic[PIPC__FACT_MAX]; /* ... and what is near */
-    char gpus[PIPC__LIST_MAX]; /* all it sees, by address, in the order it sees them */
-    char source[64];           /* of the topology */
-    char note[256];            /* why something was left alone */
+    char rdma[PIPC__NAMES_MAX]; /* "mlx5_0,mlx5_1": as near as the NIC, RDMA devices only ... */
+    char rdma_node[PIPC__NAMES_MAX]; /* ... and for all tasks of the node together */
+    char gpus[PIPC__LIST_MAX];       /* all it sees, by address, in the order it sees them */
+    char source[64];                 /* of the topology */
+    char note[256];                  /* why something was left alone */
 } pipc__place_out_t;
+
+/* What the health snapshot says; see health.h. */
+typedef struct pipc__snapshot {
+    char boot_id[64], verdict[16], reason[256];
+    int64_t time; /* seconds since 1970 */
+} pipc__snapshot_t;
 
 typedef struct pipc__spank_ops {
     unsigned int abi;
@@ -80,6 +101,12 @@ typedef struct pipc__spank_ops {
     /* Decide for one task. Fills all of @out, also when it fails (then: leave everything alone). */
     pipc_status_t (*place)(const void *handle, const pipc__place_in_t *in, pipc__place_out_t *out,
                            pipc__error_t *err);
+    /* Prefer memory of NUMA node @node for this thread and all it starts. PIPC_ERR_UNSUPPORTED
+     * where the node is not granted or the kernel has no policies: nothing is changed then. */
+    pipc_status_t (*prefer_memory)(int node, pipc__error_t *err);
+    /* Read a health snapshot's text. PIPC_ERR_INVALID: it is none. */
+    pipc_status_t (*read_snapshot)(const char *text, size_t len, pipc__snapshot_t *out,
+                                   pipc__error_t *err);
     void (*close)(void *handle); /* NULL is allowed */
 } pipc__spank_ops_t;
 

@@ -4,18 +4,38 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const bind_values[] = {"switch", "none", NULL};
+static const char *const bind_values[] = {"switch", "spread", "numa", "none", NULL};
+static const char *const mem_values[] = {"local", "none", NULL};
+static const char *const nic_values[] = {"auto", "none", NULL};
 static const char *const ipc_values[] = {"auto", "require", "off", NULL};
+static const char *const path_values[] = {"auto", "p2p", "host", NULL};
+static const char *const health_values[] = {"warn", "require", NULL};
+static const char *const report_values[] = {"none", "summary", NULL};
+
+#define ENUM(key, def, help)                                                                       \
+    {                                                                                              \
+#key, PIPC__OPTION_ENUM, def, key##_values, offsetof(pipc__spank_options_t, key), help     \
+    }
+#define FLAG(key, help)                                                                            \
+    {                                                                                              \
+#key, PIPC__OPTION_FLAG, 0, NULL, offsetof(pipc__spank_options_t, key), help               \
+    }
 
 const pipc__option_t pipc__spank_table[] = {
-    {"bind", PIPC__OPTION_ENUM, PIPC__OPT_BIND_SWITCH, bind_values,
-     offsetof(pipc__spank_options_t, bind), "GPU, cores and NIC of one PCIe switch for each task"},
-    {"ipc", PIPC__OPTION_ENUM, PIPC__OPT_IPC_AUTO, ipc_values, offsetof(pipc__spank_options_t, ipc),
-     "say if peers' GPU memory can't be reached; require fails the step then"},
-    {"verbose", PIPC__OPTION_FLAG, 0, NULL, offsetof(pipc__spank_options_t, verbose),
-     "print what each task was bound to"},
-    {"help", PIPC__OPTION_FLAG, 0, NULL, offsetof(pipc__spank_options_t, help),
-     "print this and end without a job"},
+    ENUM(bind, PIPC__OPT_BIND_SWITCH,
+         "GPU, cores and NIC of one PCIe switch; spread: switches in turn; numa: by NUMA node"),
+    /* local by default: "preferred" falls back to other nodes, so it can fail no allocation. */
+    ENUM(mem, PIPC__OPT_MEM_LOCAL, "take memory from the GPU's NUMA node while there is any"),
+    ENUM(nic, PIPC__OPT_NIC_AUTO, "name the nearest RDMA devices to UCX and NCCL"),
+    ENUM(ipc, PIPC__OPT_IPC_AUTO,
+         "say if peers' GPU memory can't be reached; require fails the step then"),
+    ENUM(path, PIPC__OPT_PATH_AUTO, "how ranks of a node exchange data"),
+    ENUM(health, PIPC__OPT_HEALTH_WARN,
+         "say if the node's health check found a fault; require fails the step then"),
+    ENUM(report, PIPC__OPT_REPORT_NONE, "what the runtime prints when it ends"),
+    FLAG(off, "as if the option had not been given, also to the whole job"),
+    FLAG(verbose, "print what each task was bound to"),
+    FLAG(help, "print this and end without a job"),
     {0},
 };
 
@@ -39,4 +59,13 @@ size_t pipc__spank_options_write(const pipc__spank_options_t *options, char *buf
         used += (size_t)n;
     }
     return used;
+}
+
+const char *pipc__spank_option_value(const pipc__spank_options_t *options, const char *key)
+{
+    const pipc__option_t *o = pipc__spank_table;
+
+    while (strcmp(o->key, key))
+        o++;
+    return o->values[*(const int *)(const void *)((const char *)options + o->offset)];
 }

@@ -7,12 +7,19 @@
 
 #include "runtime/base/option.h"
 
-enum { PIPC__OPT_BIND_SWITCH, PIPC__OPT_BIND_NONE };
+enum { PIPC__OPT_BIND_SWITCH, PIPC__OPT_BIND_SPREAD, PIPC__OPT_BIND_NUMA, PIPC__OPT_BIND_NONE };
+enum { PIPC__OPT_MEM_LOCAL, PIPC__OPT_MEM_NONE };
+enum { PIPC__OPT_NIC_AUTO, PIPC__OPT_NIC_NONE };
 enum { PIPC__OPT_IPC_AUTO, PIPC__OPT_IPC_REQUIRE, PIPC__OPT_IPC_OFF };
+enum { PIPC__OPT_PATH_AUTO, PIPC__OPT_PATH_P2P, PIPC__OPT_PATH_HOST };
+enum { PIPC__OPT_HEALTH_WARN, PIPC__OPT_HEALTH_REQUIRE };
+enum { PIPC__OPT_REPORT_NONE, PIPC__OPT_REPORT_SUMMARY };
+
+#define PIPC__MODE_MAX 192 /* all options written out */
 
 typedef struct pipc__spank_options {
-    int bind; /* PIPC__OPT_BIND_... */
-    int ipc;  /* PIPC__OPT_IPC_... */
+    int bind, mem, nic, ipc, path, health, report; /* PIPC__OPT_..._... */
+    bool off;                                      /* as if the option had not been given */
     bool verbose, help;
 } pipc__spank_options_t;
 
@@ -21,5 +28,8 @@ extern const pipc__option_t pipc__spank_table[]; /* ends with a NULL key */
 /* What was chosen, in a form that parses back to it: every key that has a value, and the flags that
  * are set but help. Writes buf[cap], returns the length it needs, as snprintf does. */
 size_t pipc__spank_options_write(const pipc__spank_options_t *options, char *buf, size_t cap);
+
+/* The value of @key, one of the table's that has values, as text. */
+const char *pipc__spank_option_value(const pipc__spank_options_t *options, const char *key);
 
 #endif

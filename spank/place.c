@@ -7,10 +7,15 @@
 #include "spank/cores.h"
 #include "spank/gpulist.h"
 #include "spank/own.h"
+#include "spank/rdma.h"
 
 _Static_assert((int)PIPC__SHOWN_SAME == PIPC__SHOW_SAME && (int)PIPC__SHOWN_OWN == PIPC__SHOW_OWN &&
                    (int)PIPC__SHOWN_ONE == PIPC__SHOW_ONE,
                "ops.h and bind.h number the ways of showing GPUs alike");
+_Static_assert((int)PIPC__ORDER_SWITCH == PIPC__BIND_SWITCH &&
+                   (int)PIPC__ORDER_SPREAD == PIPC__BIND_SPREAD &&
+                   (int)PIPC__ORDER_NUMA == PIPC__BIND_NUMA,
+               "ops.h and bind.h number the orders alike");
 
 static int bits(uint64_t set)
 {
@@ -71,12 +76,22 @@ static pipc__shown_t how_shown(const pipc__place_in_t *in, const pipc__gpulist_t
     return task->count < step->count ? PIPC__SHOWN_OWN : PIPC__SHOWN_SAME;
 }
 
+/* Which entry of a list that stays as it is a program takes: the one that the task's number picks,
+ * or the first of its own. */
+static int picked(const pipc__place_in_t *in, const pipc__gpulist_t *task, pipc__shown_t shown)
+{
+    return shown == PIPC__SHOWN_SAME ? in->rank % task->count : 0;
+}
+
 static pipc_status_t bind_node(const pipc__topo_t *topo, const pipc__place_in_t *in,
                                const pipc__gpulist_t *step, const pipc__gpulist_t *task,
                                pipc__shown_t shown, pipc__binding_t *out, pipc__error_t *err)
 {
-    pipc__bind_request_t req = {.mode = PIPC__BIND_SWITCH, .nranks = in->nranks};
+    pipc__bind_request_t req = {.mode = (pipc__bind_mode_t)in->order, .nranks = in->nranks};
 
+    if (in->keep_list && shown != PIPC__SHOWN_ONE)
+        return pipc__own_bind(topo, in->rank, in->nranks, &task->gpu[picked(in, task, shown)], 1,
+                              NULL, 0, out, err);
     if (shown == PIPC__SHOWN_OWN)
         return pipc__own_bind(topo, in->rank, in->nranks, task->gpu, task->count, step->gpu,
                               step_is_known(in, step) ? step->count : 0, out, err);
@@ -112,7 +127,6 @@ static void put_facts(const pipc__topo_t *topo, const pipc__bind_rank_t *rank,
     }
 }
 
-/* GPUs of one task in several NUMA nodes: its threads serve all of them. */
 static bool one_numa(const pipc__topo_t *topo, const pipc__gpulist_t *list)
 {
     for (int i = 1; i < list->count; i++)
@@ -130,6 +144,10 @@ static pipc_status_t put_list(const pipc__topo_t *topo, const pipc__binding_t *b
     pipc_status_t st;
 
     memcpy(order, task->gpu, sizeof(order));
+    if (in->keep_list) {
+        put_gpus(topo, order, task->count, out);
+        return PIPC_OK;
+    }
     st = pipc__bind_visible(b, in->rank, (pipc__show_t)out->shown, order, task->count, err);
     if (st)
         return st;
@@ -199,18 +217,36 @@ static bool counts_in_bus_order(const pipc__topo_t *topo, const pipc__place_in_t
     return true;
 }
 
-/* bind:none: the GPU is the one that the task's number picks from the list as it is, or the first
- * of its own. Only what is near it is looked up. */
+/* bind:none: only what is near the GPU that a program takes is looked up. */
 static pipc_status_t leave(const pipc__topo_t *topo, const pipc__place_in_t *in, const seen_t *s,
                            pipc__bind_rank_t *rank, pipc__place_out_t *out, pipc__error_t *err)
 {
-    int at = out->shown == PIPC__SHOWN_SAME ? in->rank % s->task.count : 0;
+    const int *gpu = &s->task.gpu[picked(in, &s->task, out->shown)];
     pipc__binding_t b;
-    pipc_status_t st = pipc__own_bind(topo, 0, 1, &s->task.gpu[at], 1, NULL, 0, &b, err);
+    pipc_status_t st = pipc__own_bind(topo, 0, 1, gpu, 1, NULL, 0, &b, err);
 
     *rank = b.rank[0];
     put_gpus(topo, s->task.gpu, s->task.count, out);
     return st;
+}
+
+/* How many of its GPUs a task serves. Of a list that all tasks see it takes one; one task, or one
+ * that Slurm gave several, all. */
+static int serves(const pipc__place_in_t *in, const seen_t *s, const pipc__place_out_t *out)
+{
+    if (out->shown == PIPC__SHOWN_SAME || (in->keep_list && out->shown == PIPC__SHOWN_OWN))
+        return 1;
+    return s->task.count;
+}
+
+/* Memory goes where the cores are: were none of them near, the GPU's memory would be far from them.
+ */
+static void put_memory(const pipc__topo_t *topo, const seen_t *s, const pipc__bind_rank_t *rank,
+                       pipc__place_out_t *out)
+{
+    if (rank->numa >= 0 && out->near &&
+        (out->shown == PIPC__SHOWN_SAME || one_numa(topo, &s->task)))
+        out->mem_node = topo->numas[rank->numa].os_index;
 }
 
 static pipc_status_t bind(const pipc__topo_t *topo, const pipc__place_in_t *in, const seen_t *s,
@@ -221,8 +257,8 @@ static pipc_status_t bind(const pipc__topo_t *topo, const pipc__place_in_t *in, 
 
     if (!st)
         st = put_list(topo, &b, in, &s->task, s->made, out, err);
-    if (!st && (out->shown != PIPC__SHOWN_OWN || one_numa(topo, &s->task)))
-        st = pipc__cores(topo, &b, in, out, err);
+    if (!st)
+        st = pipc__cores(topo, &b, in, s->task.gpu, serves(in, s, out), out, err);
     if (st) { /* all or nothing */
         out->list[0] = '\0';
         out->cpus = in->cpus;
@@ -230,18 +266,21 @@ static pipc_status_t bind(const pipc__topo_t *topo, const pipc__place_in_t *in, 
         return st;
     }
     *rank = b.rank[in->rank];
+    put_memory(topo, s, rank, out);
+    pipc__rdma(topo, &b, in->rank, out);
     return PIPC_OK;
 }
 
 pipc_status_t pipc__place(const pipc__topo_t *topo, const pipc__place_in_t *in,
                           pipc__place_out_t *out, pipc__error_t *err)
 {
-    pipc__bind_rank_t rank;
+    pipc__bind_rank_t rank = {PIPC__UNKNOWN, PIPC__UNKNOWN, PIPC__UNKNOWN, PIPC__UNKNOWN, false};
     pipc_status_t st;
     seen_t s;
 
     memset(out, 0, sizeof(*out));
     out->cpus = in->cpus;
+    out->mem_node = PIPC__UNKNOWN;
     snprintf(out->source, sizeof(out->source), "%s", topo->source);
     see(topo, in, &s);
     out->shown = how_shown(in, &s.step, &s.task);

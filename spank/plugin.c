@@ -2,8 +2,10 @@
  *
  *     srun, sbatch, salloc   init: register the option, which is judged as it is typed
  *     slurmd                 init: complain about plugstack.conf in its log
- *     slurmstepd             init: register; user_init: load the topology;
- *                            task_init: bind one task
+ *     srun                   init_post_opt, local_user_init: tell the nodes what they can't see
+ *     slurmstepd             init: register; init_post_opt: the folder for private folders;
+ *                            user_init: load the topology; task_init: bind one task;
+ *                            exit: remove the step's private folder
  *
  * Only task_init may fail. A failure in init stops slurmd or every job of the cluster, one in
  * user_init or task_post_fork drains the node. Failures are negative: before Slurm 25.05 positive
@@ -17,6 +19,7 @@ SPANK_PLUGIN(pcie_ipc, 1)
 
 #include "spank/args.h"
 #include "spank/flag.h"
+#include "spank/srun.h"
 #include "spank/step.h"
 
 int slurm_spank_init(spank_t sp, int argc, char **argv)
@@ -40,10 +43,28 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
     return 0;
 }
 
+int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
+{
+    if (spank_context() == S_CTX_LOCAL)
+        pipc__srun_begin(pipc__flag_given());
+    else if (spank_context() == S_CTX_REMOTE && pipc__flag_given())
+        pipc__step_prepare(sp, argc, argv);
+    return 0;
+}
+
+int slurm_spank_local_user_init(spank_t sp, int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    pipc__srun_launch(sp, pipc__flag_given());
+    return 0;
+}
+
 int slurm_spank_user_init(spank_t sp, int argc, char **argv)
 {
-    if (pipc__flag_given() && spank_remote(sp) == 1)
-        pipc__step_begin(sp, argc, argv);
+    (void)argc;
+    (void)argv;
+    pipc__step_begin(sp);
     return 0;
 }
 
@@ -52,4 +73,14 @@ int slurm_spank_task_init(spank_t sp, int argc, char **argv)
     (void)argc;
     (void)argv;
     return pipc__step_task(sp) ? 0 : -1;
+}
+
+int slurm_spank_exit(spank_t sp, int argc, char **argv)
+{
+    (void)sp;
+    (void)argc;
+    (void)argv;
+    if (spank_context() == S_CTX_REMOTE)
+        pipc__step_end();
+    return 0;
 }

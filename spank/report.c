@@ -72,19 +72,35 @@ static void add_cores(const pipc__place_in_t *in, const pipc__place_out_t *out, 
     add(buf, ", cores %s", *cpus ? cpus : "not known");
     if (!in->bind)
         add(buf, " (bind:none)");
+    else if (in->keep_cpus)
+        add(buf, " (--cpu-bind)");
     else if (*out->bdf && !out->near && *out->numa)
         add(buf, " (none of them near the GPU)");
 }
 
 void pipc__report_task(const pipc__place_in_t *in, const pipc__place_out_t *out, unsigned int rank,
-                       char buf[PIPC__REPORT_MAX])
+                       bool memory, char buf[PIPC__REPORT_MAX])
 {
     buf[0] = '\0';
     add(buf, "rank %u (local %d): ", rank, in->rank);
     add_gpus(out, buf);
     add_cores(in, out, buf);
+    if (memory)
+        add(buf, ", memory of node %d preferred", out->mem_node);
     if (*out->nic)
         add(buf, ", NIC %s", out->nic);
+}
+
+void pipc__report_far(const pipc__place_in_t *in, const pipc__place_out_t *out,
+                      char buf[PIPC__REPORT_MAX])
+{
+    buf[0] = '\0';
+    if (in->cpus_shared)
+        add(buf, "%d of %d tasks have no granted core near their GPU; they keep", out->far,
+            in->nranks);
+    else
+        add(buf, "local task %d has no granted core near its GPU; it keeps", in->rank);
+    add(buf, " the cores that Slurm granted; --gres-flags=enforce-binding asks for near ones");
 }
 
 void pipc__report_node(const pipc__place_in_t *in, const pipc__place_out_t *out, const char *mode,

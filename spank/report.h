@@ -12,9 +12,14 @@
 /* "0-3,8": the CPUs of @mask; as many ranges as fit, then "...". */
 void pipc__report_cpus(const pipc__cpus_t *mask, char *buf, size_t cap);
 
-/* verbose: one task. @rank is its number in the step. */
+/* verbose: one task. @rank is its number in the step; @memory: that of out->mem_node is preferred.
+ */
 void pipc__report_task(const pipc__place_in_t *in, const pipc__place_out_t *out, unsigned int rank,
-                       char buf[PIPC__REPORT_MAX]);
+                       bool memory, char buf[PIPC__REPORT_MAX]);
+
+/* Tasks that have no granted core near their GPU. */
+void pipc__report_far(const pipc__place_in_t *in, const pipc__place_out_t *out,
+                      char buf[PIPC__REPORT_MAX]);
 
 /* verbose: the node. @mode is PCIE_IPC_MODE. */
 void pipc__report_node(const pipc__place_in_t *in, const pipc__place_out_t *out, const char *mode,

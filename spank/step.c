@@ -1,12 +1,16 @@
 /* spank/step.c - see step.h
  *
- *     slurmstepd   begin:  step.view, step.cpus, step.topology            (user_init)
+ *     slurmstepd   prepare: step.args, step.dir                        (init_post_opt, root)
+ *       |          begin:   step.view, step.cpus, step.topology        (user_init, the user)
  *       | fork
- *       +- task 0  task:   gather -> place -> export, narrow -> tell     (task_init)
- *       +- task 1  ...     each by itself, all with the same result
+ *       +- task 0  task:    gather -> place -> export, narrow -> tell  (task_init, the user)
+ *       +- task 1  ...      each by itself, all with the same result
+ *       |
+ *     slurmstepd   end:     the folder goes                            (exit, root)
  */
 #include "spank/step.h"
 
+#include <limits.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,11 +21,15 @@
 #include "spank/devices.h"
 #include "spank/env.h"
 #include "spank/flag.h"
+#include "spank/health.h"
+#include "spank/hints.h"
 #include "spank/ipc.h"
 #include "spank/object.h"
-#include "spank/report.h"
 #include "spank/say.h"
+#include "spank/stepdir.h"
 #include "spank/task.h"
+#include "spank/tell.h"
+#include "spank/wishes.h"
 
 #define FIRST_SPECIAL_STEP 0xfffffffau /* interactive, batch, extern and those to come */
 
@@ -30,11 +38,19 @@ static struct {
     bool ignored; /* the option's text was not understood: as if it had not been given */
     pipc__args_t args;
     pipc__spank_options_t options;
+    pipc__wishes_t wishes;
     pipc__view_t view; /* what slurmstepd may open and was told */
     pipc__cpus_t cpus; /* what it may run on */
     const pipc__spank_ops_t *ops;
     void *topology;
     pipc__error_t error; /* why there is no binding */
+    struct {
+        char base[256], name[PIPC__STEPDIR_NAME_MAX];
+        uid_t uid;
+        pipc__error_t error; /* why there is none */
+    } dir;
+    pipc__health_t health;
+    char health_why[256];
 } step;
 
 static void get_list(spank_t sp, const char *name, pipc__view_t *view)
@@ -68,8 +84,27 @@ static void load_topology(void)
     step.ops->open(step.args.synthetic, step.args.sysroot, &step.topology, &step.error);
 }
 
-void pipc__step_begin(spank_t sp, int argc, char **argv)
+static void prepare_dir(spank_t sp, uint32_t id)
 {
+    uint32_t job;
+
+    if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_JOB_UID, &step.dir.uid) != ESPANK_SUCCESS) {
+        pipc__fail(&step.dir.error, PIPC_ERR_SYSTEM, "Slurm does not tell whose step this is");
+        return;
+    }
+    pipc__stepdir_name(step.dir.uid, job, id, step.wishes.component, step.dir.name);
+    if (!pipc__stepdir_base(step.args.rundir, step.dir.base, sizeof(step.dir.base)))
+        pipc__fail(&step.dir.error, PIPC_ERR_INVALID,
+                   "plugstack.conf: rundir= is no path, or is longer than %zu bytes",
+                   sizeof(step.dir.base) - 1);
+    else
+        pipc__stepdir_prepare(step.dir.base, &step.dir.error);
+}
+
+void pipc__step_prepare(spank_t sp, int argc, char **argv)
+{
+    char wishes[32] = "";
     uint32_t id;
 
     if (spank_get_item(sp, S_JOB_STEPID, &id) != ESPANK_SUCCESS || id >= FIRST_SPECIAL_STEP)
@@ -81,11 +116,34 @@ void pipc__step_begin(spank_t sp, int argc, char **argv)
     step.ignored = pipc__flag_options(&step.options, &step.error) != PIPC_OK;
     if (step.ignored)
         return;
+    spank_getenv(sp, PIPC__WISHES_ENV, wishes, sizeof(wishes));
+    pipc__wishes_read(wishes, &step.wishes);
+    prepare_dir(sp, id);
+    if (step.dir.error.status) /* to the user only with verbose */
+        slurm_info("pcie-ipc: %s", step.dir.error.text);
+}
+
+void pipc__step_begin(spank_t sp)
+{
+    if (!step.on || step.ignored)
+        return;
     look(sp, &step.view);
     if (!step.view.listed) /* gres.conf has Flags=no_gpu_env */
         get_list(sp, "SLURM_STEP_GPUS", &step.view);
     get_cpus(&step.cpus);
     load_topology();
+    step.health =
+        pipc__health_of_node(step.args.health, step.ops, step.health_why, sizeof(step.health_why));
+}
+
+void pipc__step_end(void)
+{
+    pipc__error_t err;
+
+    if (!step.on || step.ignored || step.dir.error.status)
+        return;
+    if (pipc__stepdir_remove(step.dir.base, step.dir.name, step.dir.uid, &err))
+        slurm_info("pcie-ipc: %s; the epilog may", err.text);
 }
 
 /* Slurm's name of the node. It comes through the environment, so it is checked to be a name. */
@@ -121,11 +179,29 @@ static bool has_bus_order(spank_t sp)
            !strcmp(order, "PCI_BUS_ID");
 }
 
+/* What the user said himself, where it can only be seen now. */
+static void get_wishes(spank_t sp, pipc__task_t *t, bool *mem)
+{
+    char type[64] = "", tres[256] = "";
+
+    spank_getenv(sp, "SLURM_MEM_BIND_TYPE", type, sizeof(type));
+    spank_getenv(sp, "SLURMD_TRES_BIND", tres, sizeof(tres));
+    *mem = pipc__wish_mem(type);
+    t->in.keep_list = pipc__wish_gpu(tres);
+    t->in.keep_cpus = step.wishes.cpu;
+}
+
 static void gather(spank_t sp, pipc__task_t *t)
 {
+    static const pipc__order_t orders[] = {[PIPC__OPT_BIND_SWITCH] = PIPC__ORDER_SWITCH,
+                                           [PIPC__OPT_BIND_SPREAD] = PIPC__ORDER_SPREAD,
+                                           [PIPC__OPT_BIND_NUMA] = PIPC__ORDER_NUMA,
+                                           [PIPC__OPT_BIND_NONE] = PIPC__ORDER_SWITCH};
+
     t->options = step.options;
     pipc__spank_options_write(&t->options, t->mode, sizeof(t->mode));
-    t->in.bind = t->options.bind == PIPC__OPT_BIND_SWITCH;
+    t->in.bind = t->options.bind != PIPC__OPT_BIND_NONE;
+    t->in.order = orders[t->options.bind];
     t->in.bus_order = has_bus_order(sp);
     t->in.rank = t->local;
     t->in.nranks = (int)t->nlocal;
@@ -133,6 +209,8 @@ static void gather(spank_t sp, pipc__task_t *t)
     look(sp, &t->in.task);
     get_cpus(&t->in.cpus);
     t->in.cpus_shared = !memcmp(&t->in.cpus, &step.cpus, sizeof(step.cpus));
+    t->health = step.health;
+    t->health_why = step.health_why;
 }
 
 static void place(pipc__task_t *t)
@@ -154,44 +232,47 @@ static void narrow(pipc__task_t *t)
     }
 }
 
-/* Facts that are the same for all tasks of a node are told by its first. */
-static void tell_node(const pipc__task_t *t)
+static void prefer_memory(pipc__task_t *t)
 {
-    if (t->local != 0)
+    pipc__error_t err = {PIPC_OK, ""};
+
+    if (t->error.status || t->options.mem == PIPC__OPT_MEM_NONE || t->out.mem_node < 0)
         return;
-    if (t->error.status)
-        pipc__say(t->node, "%s; the step runs unbound", t->error.text);
-    else if (*t->out.note)
-        pipc__say(t->node, "%s", t->out.note);
-    if (t->options.verbose && !t->error.status) {
-        char text[PIPC__REPORT_MAX];
-        pipc__report_node(&t->in, &t->out, t->mode, text);
-        pipc__say(t->node, "%s", text);
-    }
+    t->memory = step.ops->prefer_memory(t->out.mem_node, &err) == PIPC_OK;
+    if (!t->memory && t->options.verbose)
+        pipc__say(t->node, "task %u: %s", t->rank, err.text);
 }
 
-static void tell_task(const pipc__task_t *t)
+static void make_dir(pipc__task_t *t)
 {
-    char text[PIPC__REPORT_MAX];
-
-    if (!t->options.verbose || t->error.status)
-        return;
-    pipc__report_task(&t->in, &t->out, t->rank, text);
-    pipc__say(t->node, "%s", text);
+    t->dir_error = step.dir.error;
+    if (!t->dir_error.status)
+        pipc__stepdir_make(step.dir.base, step.dir.name, 0, &t->dir_error);
+    if (!t->dir_error.status)
+        snprintf(t->dir, sizeof(t->dir), "%s/%s", step.dir.base, step.dir.name);
 }
 
-static void ignore(spank_t sp, const pipc__task_t *t)
+/* Everything that is done for a task, in the order in which it depends on what was before. */
+static void act(spank_t sp, pipc__task_t *t)
 {
-    pipc__env_clear(sp);
-    if (t->local == 0)
-        pipc__say(t->node,
-                  "--pcie-ipc ignored: %s; the plugin here may be older than where srun ran",
-                  step.error.text);
+    bool mem_is_users;
+
+    gather(sp, t);
+    get_wishes(sp, t, &mem_is_users);
+    place(t);
+    narrow(t);
+    if (!mem_is_users)
+        prefer_memory(t);
+    make_dir(t);
+    pipc__hints_export(sp, t, step.args.sysroot ? step.args.sysroot : "", t->hints,
+                       sizeof(t->hints));
+    pipc__env_export(sp, t);
 }
 
 bool pipc__step_task(spank_t sp)
 {
     static pipc__task_t t; /* some 30 KiB; one task a process */
+    bool ok;
 
     if (!step.on)
         return true;
@@ -201,17 +282,15 @@ bool pipc__step_task(spank_t sp)
         return step.options.ipc != PIPC__OPT_IPC_REQUIRE;
     }
     if (step.ignored) {
-        ignore(sp, &t);
+        pipc__env_clear(sp);
+        pipc__tell_ignored(&t, step.error.text);
         return true;
     }
-    gather(sp, &t);
-    place(&t);
-    pipc__env_export(sp, &t);
-    narrow(&t);
-    tell_node(&t);
-    tell_task(&t);
+    act(sp, &t);
+    pipc__tell(&t);
+    ok = pipc__tell_health(&t);
     if (pipc__ipc_is_possible(sp, &t) || t.options.ipc != PIPC__OPT_IPC_REQUIRE)
-        return true;
+        return ok;
     if (t.local == 0)
         pipc__say(t.node, "ipc:require: the step ends");
     return false;

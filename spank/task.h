@@ -2,8 +2,10 @@
 #ifndef PIPC_SPANK_TASK_H
 #define PIPC_SPANK_TASK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "spank/health.h"
 #include "spank/ops.h"
 #include "spank/options.h"
 
@@ -15,10 +17,16 @@ typedef struct pipc__task {
     uint32_t nodeid, nnodes; /* of the step's nodes */
     char node[64];           /* the node's name */
     pipc__spank_options_t options;
-    char mode[128]; /* the options written out */
+    char mode[PIPC__MODE_MAX]; /* the options written out */
+    char dir[320];             /* the private folder of the step here, or "" */
+    char hints[64];            /* PCIE_IPC_HINTS */
+    bool memory;               /* memory of out.mem_node is preferred */
     pipc__place_in_t in;
     pipc__place_out_t out;
-    pipc__error_t error; /* why it is not bound; status PIPC_OK if it is */
+    pipc__error_t error;     /* why it is not bound; status PIPC_OK if it is */
+    pipc__error_t dir_error; /* why it has no private folder */
+    pipc__health_t health;
+    const char *health_why;
 } pipc__task_t;
 
 #endif

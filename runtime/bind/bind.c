@@ -77,7 +77,10 @@ pipc_status_t pipc__bind(const pipc__topo_t *topo, const pipc__bind_request_t *r
         return pipc__bind_nics(topo, out, err);
     }
     int taken = req->nranks < req->ngpus ? req->nranks : req->ngpus;
-    st = pipc__bind_choose(topo, out->order, out->norder, taken, err);
+    if (req->mode == PIPC__BIND_SPREAD)
+        st = pipc__bind_spread(topo, out->order, out->norder, err);
+    else
+        st = pipc__bind_choose(topo, req->mode, out->order, out->norder, taken, err);
     if (st)
         return st;
     place_ranks(topo, out);

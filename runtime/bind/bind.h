@@ -16,6 +16,8 @@
 
 typedef enum pipc__bind_mode {
     PIPC__BIND_SWITCH, /* fill one switch before the next */
+    PIPC__BIND_SPREAD, /* take NUMA nodes in turn, then their switches in turn */
+    PIPC__BIND_NUMA,   /* fill one NUMA node before the next, whatever the switches */
     PIPC__BIND_NONE    /* leave GPUs, cores and memory as Slurm gave them */
 } pipc__bind_mode_t;
 
@@ -53,6 +55,14 @@ typedef struct pipc__binding {
  * that computes LOCALID mod (number of devices), so blocks of ranks would land elsewhere.
  * No GPU: ranks are spread over the NUMA nodes that have CPUs, in blocks.
  *
+ * SPREAD: order[] deals the GPUs out: NUMA nodes take turns, in each of them its host bridges, in
+ * these the outer switches, then the nested ones; what has none left is passed over. Ranks take
+ * them from the first on, so consecutive ranks have different links to the host. Stable: it depends
+ * on the set of GPUs alone. With uneven switches the last ranks are neighbours.
+ *
+ * NUMA: as SWITCH with all switches and host bridges left out: the fewest pairs of ranks in
+ * different NUMA nodes, then the fewest GPUs idle beside them; in a node GPUs in tree order.
+ *
  * NONE: all of binding->rank is PIPC__UNKNOWN and order[] is the request's.
  *
  * The NIC is the nearest RDMA device, of any kind if there is none; among equals the one that the
@@ -76,6 +86,15 @@ pipc_status_t pipc__bind_cores(const pipc__topo_t *topo, const pipc__binding_t *
 pipc_status_t pipc__bind_own_cores(const pipc__topo_t *topo, const pipc__binding_t *binding,
                                    int rank, hwloc_const_bitmap_t own, hwloc_bitmap_t out,
                                    bool *near, pipc__error_t *err);
+
+/* The cores near any of gpus[n], for a task that serves all of them: a union, not shared out. */
+pipc_status_t pipc__bind_cores_around(const pipc__topo_t *topo, const int *gpus, int n,
+                                      hwloc_const_bitmap_t granted, hwloc_bitmap_t out, bool *near,
+                                      pipc__error_t *err);
+
+/* The RDMA devices nearest to @gpu, all that are equally near, in tree order, into out[cap];
+ * returns how many, at most @cap. The rank's own NIC is among them if it is one. */
+int pipc__bind_nics_near(const pipc__topo_t *topo, int gpu, int *out, int cap);
 
 /* How Slurm showed the GPUs of the step to its tasks. */
 typedef enum pipc__show {

@@ -10,6 +10,9 @@
  *      other in an AllReduce, and each such pair puts traffic on the links between;
  *   3. GPUs left idle in what is used: a job of two takes the pair, not half of the four.
  *
+ * With bind:numa the two levels between NUMA node and GPU fall away (way.c), and every GPU counts
+ * as a switch: then NUMA nodes decide alone.
+ *
  * All three add up over the tree, so the best choice of k is found exactly: cost[k] of a node comes
  * from its children one after the other (a knapsack on a tree). Greedy rules (largest switch first,
  * best fit first) are right on one level and wrong on nested ones. Ties go to tree order, so the
@@ -19,8 +22,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-#define LEVELS_MAX 64 /* deeper groups than this count as one */
 
 /* Costs 1, 2, 3 side by side in one number: at most 64 switches; at most 64*63/2 pairs of weight
  * 4096, which is less than 2^23; idle GPUs beside the chosen under a switch (64 a level, less than
@@ -48,58 +49,8 @@ typedef struct choice {
         take[PIPC__BIND_MAX + 1]; /* take[k]: of k from here and the later siblings, here */
 } choice_t;
 
-typedef struct way { /* of a GPU: the keys from the root down, itself last */
-    int key[LEVELS_MAX], len;
-    int first; /* smallest object index in its NUMA node: the order of NUMA nodes */
-} way_t;
-
-/* Fill the keys from the GPU up, then turn them around. */
-static void find_way(const pipc__topo_t *topo, int gpu, way_t *w)
-{
-    int up[LEVELS_MAX], n = 0, bridge = gpu, group = pipc__topo_switch_of(topo, gpu),
-                        outermost = gpu;
-
-    up[n++] = gpu;
-    for (; group >= 0 && n < LEVELS_MAX - 2; group = pipc__topo_group_above(topo, group))
-        up[n++] = outermost = group;
-    while (bridge >= 0 && topo->objs[bridge].kind != PIPC__TOPO_HOST_BRIDGE)
-        bridge = topo->objs[bridge].parent;
-    up[n++] = bridge;
-    /* A switch stands at one NUMA node, whatever its GPUs claim: never tear it apart. */
-    up[n++] = pipc__topo_numa_of(topo, outermost);
-    if (up[n - 1] < 0)
-        up[n - 1] = pipc__topo_numa_of(topo, gpu);
-    w->len = n;
-    for (int i = 0; i < n; i++)
-        w->key[i] = up[n - 1 - i];
-}
-
-static int by_numa_then_tree(const void *a, const void *b)
-{
-    const way_t *x = a, *y = b;
-
-    if (x->first != y->first)
-        return x->first < y->first ? -1 : 1;
-    return x->key[x->len - 1] < y->key[y->len - 1] ? -1 : 1;
-}
-
-/* The way of each GPU, sorted so that what shares a key at a level stands together: NUMA nodes by
- * their first GPU, inside them tree order, in which host bridges and switches are contiguous. */
-static void sort_ways(const pipc__topo_t *topo, way_t *ways, const int *gpus, int n)
-{
-    for (int i = 0; i < n; i++)
-        find_way(topo, gpus[i], &ways[i]);
-    for (int i = 0; i < n; i++) {
-        ways[i].first = gpus[i];
-        for (int j = 0; j < n; j++)
-            if (ways[j].key[0] == ways[i].key[0] && gpus[j] < ways[i].first)
-                ways[i].first = gpus[j];
-    }
-    qsort(ways, (size_t)n, sizeof(*ways), by_numa_then_tree);
-}
-
 /* The node for level @level of way @w below @parent. */
-static choice_t make_choice(const way_t *w, int level, int parent)
+static choice_t make_choice(const pipc__way_t *w, int level, int parent)
 {
     static const uint64_t weights[] = {PART_NUMA, PART_HOST_BRIDGE};
     choice_t c = {.parent = parent, .key = w->key[level]};
@@ -107,7 +58,7 @@ static choice_t make_choice(const way_t *w, int level, int parent)
         level - 2; /* below the host bridge: 0 is an outermost switch, or a GPU below none */
 
     /* Outer switches weigh more than the inner ones, all less than a host bridge. */
-    c.weight = level < 2 ? weights[level] : (uint64_t)(PART_GROUP + LEVELS_MAX - level);
+    c.weight = level < 2 ? weights[level] : (uint64_t)(PART_GROUP + PIPC__WAY_MAX - level);
     c.entry = depth == 0 ? COST_SWITCH : 0;
     c.idle = level < 2 ? COST_IDLE_NODE : COST_IDLE_SWITCH;
     c.level = level + 1;
@@ -117,10 +68,10 @@ static choice_t make_choice(const way_t *w, int level, int parent)
 }
 
 /* Build the tree in preorder: each way shares with the one before it the nodes down to where they
- * part. @tree has room for 1 + n * LEVELS_MAX at most; NULL counts only. Returns how many. */
-static int build(choice_t *tree, const way_t *ways, int n)
+ * part. @tree has room for 1 + n * PIPC__WAY_MAX at most; NULL counts only. Returns how many. */
+static int build(choice_t *tree, const pipc__way_t *ways, int n)
 {
-    int count = 1, path[LEVELS_MAX + 1] = {0};
+    int count = 1, path[PIPC__WAY_MAX + 1] = {0};
 
     if (tree)
         tree[0] = (choice_t){.parent = PIPC__UNKNOWN, .weight = PART_ALL};
@@ -179,7 +130,7 @@ static void take_back(choice_t *tree, int count, int k)
         p->want -= c->want;
         c->near = c->want ? c->level : p->near;
         if (c->want && c->leaf)
-            c->near = LEVELS_MAX;
+            c->near = PIPC__WAY_MAX;
     }
 }
 
@@ -189,21 +140,21 @@ static void write_order(const choice_t *tree, int count, int *gpus)
 {
     int out = 0;
 
-    for (int near = LEVELS_MAX; near >= 0; near--)
+    for (int near = PIPC__WAY_MAX; near >= 0; near--)
         for (int i = 1; i < count; i++)
             if (tree[i].leaf && tree[i].near == near)
                 gpus[out++] = tree[i].key;
 }
 
-pipc_status_t pipc__bind_choose(const pipc__topo_t *topo, int *gpus, int n, int k,
-                                pipc__error_t *err)
+pipc_status_t pipc__bind_choose(const pipc__topo_t *topo, pipc__bind_mode_t mode, int *gpus, int n,
+                                int k, pipc__error_t *err)
 {
-    way_t *ways = calloc((size_t)n, sizeof(*ways));
+    pipc__way_t *ways = calloc((size_t)n, sizeof(*ways));
     choice_t *tree = NULL;
     pipc_status_t st = PIPC_OK;
 
     if (ways) {
-        sort_ways(topo, ways, gpus, n);
+        pipc__bind_ways(topo, mode, ways, gpus, n);
         tree = malloc(sizeof(*tree) * (size_t)build(NULL, ways, n));
     }
     if (!tree) {

@@ -103,3 +103,20 @@ pipc_status_t pipc__bind_own_cores(const pipc__topo_t *topo, const pipc__binding
 {
     return cores(topo, binding, rank, own, false, out, near, err);
 }
+
+pipc_status_t pipc__bind_cores_around(const pipc__topo_t *topo, const int *gpus, int n,
+                                      hwloc_const_bitmap_t granted, hwloc_bitmap_t out, bool *near,
+                                      pipc__error_t *err)
+{
+    *near = false;
+    hwloc_bitmap_zero(out);
+    for (int i = 0; i < n; i++) {
+        int numa = pipc__topo_numa_of(topo, gpus[i]);
+        if (numa >= 0 && hwloc_bitmap_or(out, out, topo->numas[numa].cpus))
+            return no_memory(err);
+    }
+    if (hwloc_bitmap_and(out, out, granted))
+        return no_memory(err);
+    *near = !hwloc_bitmap_iszero(out);
+    return !*near && hwloc_bitmap_copy(out, granted) ? no_memory(err) : PIPC_OK;
+}

@@ -5,4 +5,6 @@ libpipc_core_la_SOURCES += \
 	runtime/bind/cores.c \
 	runtime/bind/nic.c \
 	runtime/bind/parts.h \
-	runtime/bind/visible.c
+	runtime/bind/spread.c \
+	runtime/bind/visible.c \
+	runtime/bind/way.c

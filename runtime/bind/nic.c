@@ -1,17 +1,18 @@
 /* bind/nic.c - the NIC of each rank */
 #include "runtime/bind/parts.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 /* How far a NIC is for a rank: the tree distance up to the host bridge. Above it the steps say
  * nothing any more, only whether the NUMA node is the same. */
-static int nic_distance(const pipc__topo_t *topo, const pipc__bind_rank_t *r, int nic)
+static int nic_distance(const pipc__topo_t *topo, int gpu, int numa, int nic)
 {
-    int d = r->gpu >= 0 ? pipc__topo_distance(topo, r->gpu, nic) : 1000;
+    int d = gpu >= 0 ? pipc__topo_distance(topo, gpu, nic) : 1000;
 
     if (d < 1000)
         return d;
-    return r->numa >= 0 && pipc__topo_numa_of(topo, nic) == r->numa ? 1000 : 2000;
+    return numa >= 0 && pipc__topo_numa_of(topo, nic) == numa ? 1000 : 2000;
 }
 
 /* Which function of its device: second ports come after all first ports, so that two ranks take
@@ -52,11 +53,12 @@ pipc_status_t pipc__bind_nics(const pipc__topo_t *topo, pipc__binding_t *binding
     pipc__topo_list(topo, PIPC__TOPO_NIC, nics, n);
     n = keep_rdma(topo, nics, n);
     for (int r = 0; r < binding->nranks; r++) {
+        const pipc__bind_rank_t *rank = &binding->rank[r];
         int best = PIPC__UNKNOWN;
         long best_cost = 0;
         for (int i = 0; i < n;
              i++) { /* nearest, then least used, then first ports, then tree order */
-            long cost = (long)nic_distance(topo, &binding->rank[r], nics[i]) * 1000000 +
+            long cost = (long)nic_distance(topo, rank->gpu, rank->numa, nics[i]) * 1000000 +
                         used[i] * 1000L + port_of(topo, nics, i);
             if (best < 0 || cost < best_cost) {
                 best = i;
@@ -71,4 +73,22 @@ pipc_status_t pipc__bind_nics(const pipc__topo_t *topo, pipc__binding_t *binding
     free(nics);
     free(used);
     return PIPC_OK;
+}
+
+int pipc__bind_nics_near(const pipc__topo_t *topo, int gpu, int *out, int cap)
+{
+    int found = 0, best = INT_MAX, numa = gpu >= 0 ? pipc__topo_numa_of(topo, gpu) : PIPC__UNKNOWN;
+
+    for (int i = 0; gpu >= 0 && i < topo->nobjs; i++) {
+        if (topo->objs[i].kind != PIPC__TOPO_NIC || !topo->objs[i].rdma)
+            continue;
+        int d = nic_distance(topo, gpu, numa, i);
+        if (d < best) {
+            best = d;
+            found = 0;
+        }
+        if (d == best && found < cap)
+            out[found++] = i;
+    }
+    return found;
 }

@@ -109,6 +109,51 @@ static void ranks_fill_one_switch_before_the_next(void **state)
     }
 }
 
+/* Orders that are made in another way, and the first ranks' part of each. */
+static void spread_takes_places_in_turn_and_numa_is_blind_to_switches(void **state)
+{
+    static const struct {
+        pipc__bind_mode_t mode;
+        const char *machine;
+        int ranks;
+        const char *granted, *order;
+    } cases[] = {
+        {PIPC__BIND_SPREAD, "2x[sw:4gpu]", 8, NULL, "0 4 1 5 2 6 3 7"},
+        {PIPC__BIND_SPREAD, "2x[sw:4gpu]", 2, NULL, "0 4 1 5 2 6 3 7"}, /* ranks change nothing */
+        {PIPC__BIND_SPREAD, "2x[sw:4gpu]", 4, "7 6 5 4 1", "1 4 5 6 7"},
+        {PIPC__BIND_SPREAD, "2x[sw:4gpu]", 4, "1 4 7 5 6", "1 4 5 6 7"}, /* stable */
+        {PIPC__BIND_SPREAD, "[sw:5gpu]+[sw:3gpu]", 8, NULL, "0 5 1 6 2 7 3 4"},
+        {PIPC__BIND_SPREAD, "2x[2x[sw:2gpu]]", 8, NULL, "0 4 2 6 1 5 3 7"}, /* nodes, switches */
+        {PIPC__BIND_SPREAD, "[sw:2x[sw:2gpu]]", 4, NULL, "0 2 1 3"},        /* nested */
+        {PIPC__BIND_SPREAD, "[sw:2x[sw:2gpu]+1gpu]+[sw:2gpu]", 7, NULL, "0 5 2 6 4 1 3"},
+        {PIPC__BIND_SPREAD, "[3x[sw:2gpu]]+[sw:2gpu]", 8, NULL, "0 6 2 7 4 1 3 5"},
+        {PIPC__BIND_SPREAD, "[2gpu+[sw:2gpu]]", 4, NULL,
+         "0 1 2 3"}, /* a GPU below none is a part */
+        {PIPC__BIND_SPREAD, "2x[4gpu]", 4, NULL, "0 4 1 5 2 6 3 7"},
+        {PIPC__BIND_SPREAD, "[sw:gpu]", 1, NULL, "0"},
+        {PIPC__BIND_NUMA, "2x[sw:4gpu]", 8, "7 0 6 1 5 2 4 3", "0 1 2 3 4 5 6 7"},
+        {PIPC__BIND_NUMA, "[2x[sw:2gpu]]", 2, "1 2 3", "1 2 3"}, /* SWITCH takes 2 3 first */
+        {PIPC__BIND_NUMA, "2x[2x[sw:2gpu]]", 2, "1 4 6", "4 6 1"},
+        {PIPC__BIND_NUMA, "[4gpu]+[2gpu]", 2, NULL, "4 5 0 1 2 3"},
+        {PIPC__BIND_NUMA, "[4gpu+[sw:2gpu]]", 2, NULL, "0 1 2 3 4 5"},
+        {PIPC__BIND_NUMA, "[2gpu]+[3gpu]", 4, NULL, "0 2 3 4 1"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        pipc__bind_request_t req = request(t, cases[i].ranks, cases[i].granted);
+        req.mode = cases[i].mode;
+        pipc__binding_t b = bind(t, &req);
+        assert_string_equal(minors_text(t, b.order, b.norder), cases[i].order);
+        for (int r = 0; r < b.nranks; r++) {
+            assert_int_equal(b.rank[r].gpu, b.order[r]);
+            assert_int_equal(b.rank[r].numa, pipc__topo_numa_of(t, b.order[r]));
+        }
+        pipc__topo_free(t);
+    }
+}
+
 static void more_ranks_than_gpus_share_them_round_robin(void **state)
 {
     static const struct {
@@ -422,6 +467,41 @@ static void a_management_port_is_no_match_for_infiniband(void **state)
     pipc__topo_free(t);
 }
 
+/* All that a library may use without a detour, not only the one that the rank was given. */
+static void rdma_devices_as_near_as_the_own(void **state)
+{
+    static const struct {
+        const char *machine;
+        int gpu;
+        const char *near; /* letters: a is the first NIC of the tree */
+    } cases[] = {
+        {"2x[sw:4gpu+1nic]", 1, "a"},        {"2x[sw:4gpu+2nic]", 5, "cd"},
+        {"2x[sw:2x[sw:2gpu+1nic]]", 2, "b"}, {"[4gpu]+[sw:4gpu+1nic]", 0, "a"},
+        {"[nic]+[4gpu]+[nic]", 0, "ab"},     {"[4gpu]", 0, ""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        char minor[16], text[8] = "";
+        int nics[8], near[8];
+        snprintf(minor, sizeof(minor), "%d", cases[i].gpu);
+        pipc__bind_request_t req = request(t, 1, minor);
+        pipc__binding_t b = bind(t, &req);
+        int all = pipc__topo_list(t, PIPC__TOPO_NIC, nics, 8);
+        int n = pipc__bind_nics_near(t, b.rank[0].gpu, near, 8);
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < all; j++)
+                if (nics[j] == near[k])
+                    text[k] = (char)('a' + j);
+        assert_string_equal(text, cases[i].near);
+        for (int k = 0; k < all; k++) /* Ethernet is no RDMA device */
+            t->objs[nics[k]].rdma = false;
+        assert_int_equal(pipc__bind_nics_near(t, b.rank[0].gpu, near, 8), 0);
+        pipc__topo_free(t);
+    }
+}
+
 static void two_ports_of_a_card_come_after_two_cards(void **state)
 {
     pipc__topo_t *t = synthetic("[sw:4gpu+4nic]");
@@ -513,6 +593,36 @@ static void a_grant_that_is_the_tasks_own_is_not_shared_out(void **state)
     assert_string_equal(cores_text(t, &b, "2-3", true), "2-3 2-3 2-3* 2-3*");
     assert_string_equal(cores_text(t, &b, "6-9", true), "6-7 6-7 8-9 8-9");
     pipc__topo_free(t);
+}
+
+/* One task, several GPUs: all cores near all of them. */
+static void cores_around_several_gpus(void **state)
+{
+    static const struct {
+        const char *machine, *gpus, *granted, *cores;
+    } cases[] = {
+        {"4x[sw:2gpu]", "0 1", "0-31", "0-7"},       {"4x[sw:2gpu]", "0 4", "0-31", "0-7,16-23"},
+        {"4x[sw:2gpu]", "0 4", "4-17", "4-7,16-17"}, {"4x[sw:2gpu]", "0 4", "8-15", "8-15*"},
+        {"[0core+gpu]+[gpu]", "0 1", "0-7", "0-7"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        pipc__bind_request_t req = request(t, 1, cases[i].gpus);
+        hwloc_bitmap_t granted = hwloc_bitmap_alloc(), out = hwloc_bitmap_alloc();
+        char text[64];
+        bool near;
+        hwloc_bitmap_list_sscanf(granted, cases[i].granted);
+        assert_int_equal(pipc__bind_cores_around(t, req.gpus, req.ngpus, granted, out, &near, NULL),
+                         PIPC_OK);
+        hwloc_bitmap_list_snprintf(text, sizeof(text) - 1, out);
+        strcat(text, near ? "" : "*");
+        assert_string_equal(text, cases[i].cores);
+        hwloc_bitmap_free(granted);
+        hwloc_bitmap_free(out);
+        pipc__topo_free(t);
+    }
 }
 
 /* Linux numbers the siblings of CPU 0..3 as 4..7: a core must not be cut in two. */
@@ -630,6 +740,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_fill_one_switch_before_the_next),
+        cmocka_unit_test(spread_takes_places_in_turn_and_numa_is_blind_to_switches),
         cmocka_unit_test(more_ranks_than_gpus_share_them_round_robin),
         cmocka_unit_test(wrong_requests),
         cmocka_unit_test(bind_none_decides_nothing),
@@ -640,9 +751,11 @@ int main(void)
         cmocka_unit_test(the_nearest_nic),
         cmocka_unit_test(numa_decides_between_nics_of_other_host_bridges),
         cmocka_unit_test(a_management_port_is_no_match_for_infiniband),
+        cmocka_unit_test(rdma_devices_as_near_as_the_own),
         cmocka_unit_test(two_ports_of_a_card_come_after_two_cards),
         cmocka_unit_test(cores_near_the_gpu_shared_out),
         cmocka_unit_test(a_grant_that_is_the_tasks_own_is_not_shared_out),
+        cmocka_unit_test(cores_around_several_gpus),
         cmocka_unit_test(siblings_stay_together),
         cmocka_unit_test(the_order_of_visible_gpus),
         cmocka_unit_test(programs_land_on_the_bound_gpu),

@@ -58,7 +58,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/spank_text
 endif
 tests_unit_spank_text_SOURCES = tests/unit/spank_text.c \
-	spank/args.c spank/options.c spank/report.c
+	spank/args.c spank/options.c spank/report.c spank/wishes.c
 tests_unit_spank_text_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_spank_text_LDADD = $(UNIT_LIBS)
 
@@ -157,3 +157,24 @@ tests_unit_config_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_config_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 TESTS += tests/unit/health_object.t tests/unit/health_cases.t
 EXTRA_DIST += tests/unit/health_object.t tests/unit/health_cases.t
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/marker
+endif
+tests_unit_marker_SOURCES = tests/unit/marker.c
+tests_unit_marker_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_marker_LDADD = $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/spank_stepdir
+endif
+tests_unit_spank_stepdir_SOURCES = tests/unit/spank_stepdir.c spank/stepdir.c
+tests_unit_spank_stepdir_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_stepdir_LDADD = $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/spank_health
+endif
+tests_unit_spank_health_SOURCES = tests/unit/spank_health.c spank/health.c
+tests_unit_spank_health_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_health_LDADD = libpipc-place.la $(UNIT_LIBS)

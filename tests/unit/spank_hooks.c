@@ -15,6 +15,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -25,10 +26,10 @@
 
 /* --- Slurm ---------------------------------------------------------------------------------- */
 
-#define VARS 64
+#define VARS 96
 static struct slurm {
     spank_context_t context;
-    uint32_t job, step, rank, nodeid, nnodes, nlocal, ntasks;
+    uint32_t uid, job, step, rank, nodeid, nnodes, nlocal, ntasks;
     int local;
     const char *version;
     struct {
@@ -38,8 +39,9 @@ static struct slurm {
     char log[16384]; /* all lines, each with its newline */
     struct spank_option *option;
     bool opened; /* task_init was reached and returned */
-    int init, user_init, task_init;
-} * slurm; /* shared with the process of the case */
+    int init, post_opt, user_init, task_init, exit;
+    struct stat dir; /* PCIE_IPC_DIR while the task runs */
+} * slurm;           /* shared with the process of the case */
 
 static void log_line(const char *prefix, const char *fmt, va_list ap)
 {
@@ -106,6 +108,7 @@ spank_err_t spank_get_item(spank_t sp, spank_item_t item, ...)
         spank_item_t item;
         uint32_t value;
     } numbers[] = {
+        {S_JOB_UID, slurm->uid},
         {S_JOB_ID, slurm->job},
         {S_JOB_STEPID, slurm->step},
         {S_JOB_NNODES, slurm->nnodes},
@@ -214,9 +217,17 @@ static int make_devices(void **state)
 static int remove_devices(void **state)
 {
     (void)state;
+    char path[96];
+
     for (int i = 0; i < 8; i++)
         device(i, false);
-    rmdir(devdir);
+    snprintf(path, sizeof(path), "%s/health.json", devdir);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/run/steps", devdir);
+    rmdir(path);
+    path[strlen(path) - strlen("/steps")] = '\0';
+    rmdir(path);
+    assert_int_equal(rmdir(devdir), 0); /* the step's folder is gone as well */
     return munmap(slurm, sizeof(*slurm));
 }
 
@@ -226,7 +237,7 @@ static int set_up(void **state)
     (void)state;
     memset(slurm, 0, sizeof(*slurm));
     slurm->context = S_CTX_REMOTE;
-    slurm->job = 17, slurm->step = 2;
+    slurm->uid = geteuid(), slurm->job = 17, slurm->step = 2;
     slurm->rank = 1, slurm->local = 1, slurm->nlocal = 4, slurm->ntasks = 4, slurm->nnodes = 1;
     slurm->version = "22.05.8";
     spank_setenv(NULL, "SLURMD_NODENAME", "n7", 1);
@@ -238,13 +249,16 @@ static int set_up(void **state)
 }
 
 /* The plugin's line in plugstack.conf; as Slurm's, it lives as long as the process. */
-static char line[2][96], *words[] = {line[0], line[1]};
+#define WORDS 4
+static char line[WORDS][96], *words[] = {line[0], line[1], line[2], line[3]};
 
 static void init(const char *arg)
 {
     snprintf(line[0], sizeof(line[0]), "devdir=%s", devdir);
     snprintf(line[1], sizeof(line[1]), "%s", arg ? arg : "synthetic=2x[sw:4gpu+1nic]");
-    slurm->init = slurm_spank_init(NULL, 2, words);
+    snprintf(line[2], sizeof(line[2]), "rundir=%s/run/steps", devdir);
+    snprintf(line[3], sizeof(line[3]), "health=%s/health.json", devdir);
+    slurm->init = slurm_spank_init(NULL, WORDS, words);
 }
 
 /* What a case changes between the hooks, as slurmstepd and the cgroup do. */
@@ -262,10 +276,14 @@ static void run(const char *const *texts, const char *arg, change_t change)
         init(arg);
         for (; texts && *texts; texts++)
             slurm->option->cb(slurm->option->val, *texts, 1);
-        slurm->user_init = slurm_spank_user_init(NULL, 2, words);
+        slurm->post_opt = slurm_spank_init_post_opt(NULL, WORDS, words);
+        slurm->user_init = slurm_spank_user_init(NULL, WORDS, words);
         if (change)
             change();
-        slurm->task_init = slurm_spank_task_init(NULL, 2, words);
+        slurm->task_init = slurm_spank_task_init(NULL, WORDS, words);
+        if (env("PCIE_IPC_DIR"))
+            lstat(env("PCIE_IPC_DIR"), &slurm->dir);
+        slurm->exit = slurm_spank_exit(NULL, WORDS, words);
         slurm->opened = true;
         _exit(0);
     }
@@ -273,6 +291,8 @@ static void run(const char *const *texts, const char *arg, change_t change)
     assert_int_equal(status, 0);
     assert_true(slurm->opened);
     assert_int_equal(slurm->init, 0);
+    assert_int_equal(slurm->post_opt, 0);
+    assert_int_equal(slurm->exit, 0);
     assert_int_equal(slurm->user_init, 0); /* a failure there drains the node */
 }
 
@@ -296,13 +316,22 @@ static void expect_env(const char *name, const char *value)
                  slurm->log);
 }
 
+#define DEFAULTS "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none"
+
 /* --- the option ----------------------------------------------------------------------------- */
 
 static int local_call(spank_context_t context, const char *text)
 {
-    slurm->context = context;
-    init(NULL);
-    return slurm->option->cb(slurm->option->val, text, 0);
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        slurm->context = context;
+        init(NULL);
+        _exit(slurm->option->cb(slurm->option->val, text, 0) < 0);
+    }
+    waitpid(pid, &status, 0);
+    return -status;
 }
 
 static void wrong_values_are_refused_before_an_allocation(void **state)
@@ -310,9 +339,11 @@ static void wrong_values_are_refused_before_an_allocation(void **state)
     (void)state;
     assert_true(local_call(S_CTX_LOCAL, "bind:moon") < 0);
     assert_string_equal(
-        slurm->log, "error: pcie-ipc: bind: unknown value \"moon\"; use one of: switch, none\n");
+        slurm->log,
+        "error: pcie-ipc: bind: unknown value \"moon\"; use one of: switch, spread, numa, none\n");
     assert_true(local_call(S_CTX_ALLOCATOR, "color:red") < 0);
-    assert_non_null(strstr(slurm->log, "the keys are: bind, ipc, verbose, help"));
+    assert_non_null(strstr(
+        slurm->log, "the keys are: bind, mem, nic, ipc, path, health, report, off, verbose, help"));
     assert_true(local_call(S_CTX_LOCAL, "bind:\x1b[2Jx\n") < 0);
     assert_null(strchr(slurm->log, '\x1b'));
 }
@@ -344,14 +375,16 @@ static void a_second_empty_call_does_not_wipe_the_first(void **state)
 {
     (void)state;
     RUN(NULL, NULL, "bind:none,ipc:off", "");
-    expect_env("PCIE_IPC_MODE", "bind:none,ipc:off");
+    expect_env("PCIE_IPC_MODE",
+               "bind:none,mem:local,nic:auto,ipc:off,path:auto,health:warn,report:none");
 }
 
 static void a_later_text_replaces_an_earlier_one(void **state)
 {
     (void)state;
     RUN(NULL, NULL, "bind:none", "ipc:off");
-    expect_env("PCIE_IPC_MODE", "bind:switch,ipc:off");
+    expect_env("PCIE_IPC_MODE",
+               "bind:switch,mem:local,nic:auto,ipc:off,path:auto,health:warn,report:none");
 }
 
 /* srun and this node may hold different versions of the plugin. */
@@ -360,14 +393,25 @@ static void a_text_of_a_newer_plugin_leaves_the_step_alone(void **state)
     (void)state;
     slurm->local = 0, slurm->rank = 0;
     spank_setenv(NULL, "PCIE_IPC_TASK", "an outer step's", 1);
-    RUN(NULL, NULL, "bind:switch,mem:local\nerror: fake,ipc:require");
+    RUN(NULL, NULL, "bind:switch,memo:local\nerror: fake,ipc:require");
     assert_int_equal(slurm->task_init, 0);
-    assert_int_equal(lines("--pcie-ipc ignored: unknown key \"mem\""), 1);
+    assert_int_equal(lines("--pcie-ipc ignored: unknown key \"memo\""), 1);
     expect_env("PCIE_IPC_TASK", NULL); /* the runtime shall find no marker */
     expect_env("PCIE_IPC_MODE", NULL);
     assert_int_equal(lines("\n"), 1); /* one line, however the text tries */
     expect_env("CUDA_VISIBLE_DEVICES", "0,1,2,3");
     expect_env("PCIE_IPC_BDF", NULL);
+}
+
+static void off_undoes_what_the_job_was_given(void **state)
+{
+    (void)state;
+    RUN(NULL, NULL, "verbose,bind:none", "off");
+    assert_string_equal(slurm->log, "");
+    expect_env("PCIE_IPC_TASK", NULL);
+    set_up(NULL);
+    RUN(NULL, NULL, "off", "verbose"); /* and srun's own option undoes that */
+    expect_env("PCIE_IPC_MODE", DEFAULTS ",verbose");
 }
 
 static void endless_texts_are_no_danger(void **state)
@@ -390,6 +434,7 @@ static void without_the_flag_nothing_happens(void **state)
     assert_int_equal(slurm->task_init, 0);
     assert_string_equal(slurm->log, "");
     assert_int_equal(slurm->nenv, 4);
+    assert_int_equal(slurm->dir.st_mode, 0);
     expect_env("PCIE_IPC_BDF", "the user's own");
     expect_env("CUDA_DEVICE_ORDER", NULL);
 }
@@ -416,7 +461,7 @@ static void what_a_task_is_told(void **state)
     assert_int_equal(slurm->task_init, 0);
     expect_env("PCIE_IPC", PACKAGE_VERSION);
     expect_env("PCIE_IPC_TASK", "17.2:" PACKAGE_VERSION);
-    expect_env("PCIE_IPC_MODE", "bind:switch,ipc:auto,verbose");
+    expect_env("PCIE_IPC_MODE", DEFAULTS ",verbose");
     expect_env("PCIE_IPC_VERBOSE", "1");
     expect_env("PCIE_IPC_LOCAL_RANK", "1");
     expect_env("PCIE_IPC_LOCAL_SIZE", "4");
@@ -426,8 +471,12 @@ static void what_a_task_is_told(void **state)
     expect_env("PCIE_IPC_SWITCH", "0000:01:00.0");
     expect_env("PCIE_IPC_NIC", "0000:07:00.0");
     expect_env("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
+    expect_env("PCIE_IPC_PATH", "auto");
+    expect_env("PCIE_IPC_REPORT", "none");
+    expect_env("PCIE_IPC_HINTS", NULL); /* invented NICs have no name */
     assert_int_equal(lines("pcie-ipc: n7: rank 1 (local 1): GPU 0000:04:00.0 (minor 1)"), 1);
-    assert_int_equal(lines("\n"), 1); /* the node's line is task 0's */
+    assert_int_equal(lines("pcie-ipc: n7: the node's health is not known"), 0);
+    assert_int_equal(lines("pcie-ipc: n7: rank"), 1); /* the node's line is task 0's */
 }
 
 static void inherited_variables_are_never_believed(void **state)
@@ -499,6 +548,232 @@ static void without_cudas_list_there_is_slurms(void **state)
     expect_env("PCIE_IPC_MINOR", "5");
 }
 
+/* --- the user's own binding ------------------------------------------------------------------- */
+
+static void explicit_wishes_win(void **state)
+{
+    static const struct {
+        const char *name, *value, *list, *line;
+    } cases[] = {
+        {"SLURM_PCIE_IPC", "0", "4,5,3", "cores"},
+        {"SLURM_PCIE_IPC", "0,cpu", "4,5,3", "(--cpu-bind)"},
+        {"SLURMD_TRES_BIND", "gpu:mask_gpu:0x38,0x38", "3,4,5", "cores"},
+        {"SLURMD_TRES_BIND", "gpu:per_task:1", "4,5,3", "cores"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set_up(NULL);
+        slurm->nlocal = slurm->ntasks = 2;
+        spank_setenv(NULL, "CUDA_VISIBLE_DEVICES", "3,4,5", 1);
+        spank_setenv(NULL, cases[i].name, cases[i].value, 1);
+        RUN(NULL, NULL, "verbose");
+        expect_env("CUDA_VISIBLE_DEVICES", cases[i].list);
+        expect_env("SLURM_PCIE_IPC", NULL); /* for the plugin alone */
+        assert_int_equal(lines(cases[i].line) > 0, 1);
+    }
+    set_up(NULL);
+    spank_setenv(NULL, "SLURM_MEM_BIND_TYPE", "none", 1);
+    RUN(NULL, NULL, "verbose");
+    assert_int_equal(lines("preferred"), 0);
+    set_up(NULL);
+    RUN(NULL, NULL, "verbose,mem:none");
+    assert_int_equal(lines("preferred"), 0);
+}
+
+static void keys_of_the_runtime_are_handed_on(void **state)
+{
+    (void)state;
+    RUN(NULL, NULL, "path:host,report:summary");
+    expect_env("PCIE_IPC_PATH", "host");
+    expect_env("PCIE_IPC_REPORT", "summary");
+}
+
+/* --- srun ---------------------------------------------------------------------------------------
+ */
+
+static int srun_with(const char *text)
+{
+    slurm->context = S_CTX_LOCAL;
+    init(NULL);
+    if (text && slurm->option->cb(slurm->option->val, text, 0))
+        return -1;
+    return slurm_spank_init_post_opt(NULL, WORDS, words) ||
+           slurm_spank_local_user_init(NULL, WORDS, words);
+}
+
+static const char *of_srun(const char *name)
+{
+    return getenv(name) ? getenv(name) : "-";
+}
+
+static int srun_that(const char *text)
+{
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        int rc = srun_with(text);
+        spank_setenv(NULL, "wanted", of_srun("PCIE_IPC_WANTED"), 1);
+        spank_setenv(NULL, "task", of_srun("PCIE_IPC_TASK"), 1);
+        spank_setenv(NULL, "bdf", of_srun("PCIE_IPC_BDF"), 1);
+        spank_setenv(NULL, "hint", of_srun("UCX_NET_DEVICES"), 1);
+        spank_setenv(NULL, "wishes", of_srun("SLURM_PCIE_IPC"), 1);
+        _exit(rc != 0);
+    }
+    waitpid(pid, &status, 0);
+    return status;
+}
+
+static void srun_says_that_it_was_wanted(void **state)
+{
+    (void)state;
+    assert_int_equal(srun_that("bind:none"), 0);
+    expect_env("wanted", PACKAGE_VERSION);
+    expect_env("wishes", "0");
+    setenv("SLURM_CPU_BIND", "none", 1);
+    assert_int_equal(srun_that(""), 0);
+    expect_env("wishes", "0,cpu");
+    unsetenv("SLURM_CPU_BIND");
+    assert_int_equal(srun_that(NULL), 0);
+    expect_env("wanted", "-");
+    expect_env("wishes", "-");
+    assert_int_equal(srun_that("off"), 0);
+    expect_env("wanted", "-");
+}
+
+static void srun_forgets_what_a_step_around_it_was_told(void **state)
+{
+    (void)state;
+    setenv("PCIE_IPC_TASK", "1.0:0.0", 1);
+    setenv("PCIE_IPC_WANTED", "0.0", 1);
+    setenv("PCIE_IPC_BDF", "outer", 1);
+    setenv("PCIE_IPC_HINTS", "UCX_NET_DEVICES", 1);
+    setenv("UCX_NET_DEVICES", "outer", 1);
+    assert_int_equal(srun_that(NULL), 0);
+    expect_env("wanted", "-");
+    expect_env("task", "-");
+    expect_env("bdf", "-");
+    expect_env("hint", "-");
+    unsetenv("PCIE_IPC_TASK");
+    assert_int_equal(srun_that(NULL), 0); /* no marker: the user's own */
+    expect_env("bdf", "outer");
+    expect_env("hint", "outer");
+}
+
+/* --- the private folder
+ * ---------------------------------------------------------------------------- */
+
+static void a_step_has_a_private_folder_and_no_longer(void **state)
+{
+    char path[96];
+
+    (void)state;
+    if (geteuid())
+        skip(); /* the folder above is root's */
+    RUN(NULL, NULL, "");
+    snprintf(path, sizeof(path), "%s/run/steps/0.17.2", devdir);
+    expect_env("PCIE_IPC_DIR", path);
+    assert_int_equal(slurm->dir.st_mode, S_IFDIR | 0700);
+    assert_int_equal(access(path, F_OK), -1);
+    set_up(NULL);
+    spank_setenv(NULL, "SLURM_PCIE_IPC", "2", 1);
+    RUN(NULL, NULL, "");
+    snprintf(path, sizeof(path), "%s/run/steps/0.17.2.2", devdir);
+    expect_env("PCIE_IPC_DIR", path);
+    set_up(NULL);
+    slurm->step = 0xfffffffb;
+    RUN(NULL, NULL, "");
+    expect_env("PCIE_IPC_DIR", NULL);
+}
+
+static void in_the_way(void)
+{
+    char path[96];
+
+    snprintf(path, sizeof(path), "%s/run/steps/0.17.2", devdir);
+    if (symlink("/etc", path))
+        abort();
+}
+
+static void a_folder_that_cannot_be_made_fails_nothing(void **state)
+{
+    char path[96];
+
+    (void)state;
+    if (geteuid())
+        skip();
+    slurm->local = 0, slurm->rank = 0;
+    RUN(NULL, in_the_way, "verbose");
+    assert_int_equal(slurm->task_init, 0);
+    expect_env("PCIE_IPC_DIR", NULL);
+    assert_int_equal(lines("no private folder for the step: "), 1);
+    snprintf(path, sizeof(path), "%s/run/steps/0.17.2", devdir);
+    assert_int_equal(unlink(path), 0); /* root has not followed or taken it */
+}
+
+static void a_folder_is_as_good_as_pmix_on_one_node(void **state)
+{
+    (void)state;
+    if (geteuid())
+        skip();
+    slurm->local = 0, slurm->rank = 0;
+    spank_unsetenv(NULL, "PMIX_NAMESPACE");
+    RUN(NULL, NULL, "ipc:require");
+    assert_int_equal(slurm->task_init, 0);
+    assert_string_equal(slurm->log, "");
+}
+
+/* --- health
+ * ------------------------------------------------------------------------------------------ */
+
+static void snapshot(const char *verdict, mode_t mode)
+{
+    char path[96], boot_id[64] = "";
+    FILE *f = fopen("/proc/sys/kernel/random/boot_id", "r");
+
+    assert_true(f && fgets(boot_id, sizeof(boot_id), f) && fclose(f) == 0);
+    boot_id[strcspn(boot_id, "\n")] = '\0';
+    snprintf(path, sizeof(path), "%s/health.json", devdir);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f, "{\"boot_id\":\"%s\",\"time\":%ld,\"verdict\":\"%s\",\"reason\":\"PCI001\"}",
+            boot_id, (long)time(NULL), verdict);
+    fclose(f);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static void only_require_and_drain_end_a_step(void **state)
+{
+    static const struct {
+        const char *verdict, *text, *line;
+        mode_t mode;
+        int rc;
+    } cases[] = {
+        {"drain", "health:require", "health check says drain: PCI001", 0644, -1},
+        {"drain", "", "health check says drain: PCI001", 0644, 0},
+        {"drain", "health:require", "the node's health is not known", 0666, 0}, /* anybody's */
+        {"warn", "health:require", NULL, 0644, 0},
+        {"moon", "health:require", "the node's health is not known", 0644, 0},
+        {"unknown", "", NULL, 0644, 0},
+    };
+
+    (void)state;
+    if (geteuid())
+        skip(); /* the file has to be root's */
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set_up(NULL);
+        slurm->local = 0, slurm->rank = 0;
+        snapshot(cases[i].verdict, cases[i].mode);
+        RUN(NULL, NULL, cases[i].text);
+        assert_int_equal(slurm->task_init, cases[i].rc);
+        if (cases[i].line)
+            assert_int_equal(lines(cases[i].line), 1);
+        else
+            assert_string_equal(slurm->log, "");
+    }
+}
+
 /* --- peers that can't be reached -------------------------------------------------------------- */
 
 /* --gpus-per-task=1 with ConstrainDevices=yes: each task has one device file, and "0". */
@@ -567,6 +842,7 @@ static void without_pmix_one_line_or_an_end(void **state)
         uint32_t rank, ntasks;
         int rc, lines;
     } cases[] = {
+        /* on two nodes, as one has the private folder */
         {"", NULL, 0, 4, 0, 1},
         {"", NULL, 1, 4, 0, 0},              /* once a step */
         {"", "slurm.pmix.17.1", 0, 4, 0, 1}, /* inherited from another step */
@@ -584,6 +860,7 @@ static void without_pmix_one_line_or_an_end(void **state)
             spank_setenv(NULL, "PMIX_NAMESPACE", cases[i].nspace, 1);
         slurm->rank = cases[i].rank, slurm->local = (int)cases[i].rank;
         slurm->ntasks = slurm->nlocal = cases[i].ntasks;
+        slurm->nnodes = 2;
         RUN(NULL, NULL, cases[i].text);
         assert_int_equal(slurm->task_init, cases[i].rc);
         assert_int_equal(lines("use srun --mpi=pmix"), cases[i].lines);
@@ -600,7 +877,7 @@ static void a_wrong_topology_stops_nobody(void **state)
     assert_int_equal(slurm->task_init, 0);
     assert_int_equal(lines("; the step runs unbound"), 1);
     expect_env("CUDA_VISIBLE_DEVICES", "0,1,2,3");
-    expect_env("PCIE_IPC_MODE", "bind:switch,ipc:auto,verbose");
+    expect_env("PCIE_IPC_MODE", DEFAULTS ",verbose");
     expect_env("PCIE_IPC_BDF", NULL);
 }
 
@@ -623,6 +900,7 @@ int main(void)
         CASE(a_later_text_replaces_an_earlier_one),
         CASE(a_text_of_a_newer_plugin_leaves_the_step_alone),
         CASE(endless_texts_are_no_danger),
+        CASE(off_undoes_what_the_job_was_given),
         CASE(without_the_flag_nothing_happens),
         CASE(special_steps_are_skipped),
         CASE(what_a_task_is_told),
@@ -632,6 +910,14 @@ int main(void)
         CASE(bind_none_leaves_devices_alone),
         CASE(without_cudas_list_there_is_slurms),
         CASE(a_list_too_long_to_read_is_left_alone),
+        CASE(explicit_wishes_win),
+        CASE(keys_of_the_runtime_are_handed_on),
+        CASE(srun_says_that_it_was_wanted),
+        CASE(srun_forgets_what_a_step_around_it_was_told),
+        CASE(a_step_has_a_private_folder_and_no_longer),
+        CASE(a_folder_that_cannot_be_made_fails_nothing),
+        CASE(a_folder_is_as_good_as_pmix_on_one_node),
+        CASE(only_require_and_drain_end_a_step),
         CASE(hidden_peers_are_told_once_a_node_with_the_remedy),
         CASE(require_fails_where_peers_are_hidden),
         CASE(off_asks_for_nothing),

@@ -20,7 +20,7 @@ case $(needed "$first") in
 *) is 'the first object links libc only: srun on a login node loads it' "$(needed "$first")" libc.so.6 ;;
 esac
 is 'it exports the entry points and the data of SPANK_PLUGIN only' "$(exported "$first")" \
-    'plugin_name plugin_type plugin_version slurm_spank_init slurm_spank_task_init slurm_spank_user_init spank_plugin_version'
+    'plugin_name plugin_type plugin_version slurm_spank_exit slurm_spank_init slurm_spank_init_post_opt slurm_spank_local_user_init slurm_spank_task_init slurm_spank_user_init spank_plugin_version'
 is 'the second object exports one symbol' "$(exported "$second")" pipc_spank_ops
 unlike 'neither links CUDA, NVML, PMIx or Slurm' "$(needed "$first") $(needed "$second")" 'cuda|nvidia|pmix|slurm'
 done_testing

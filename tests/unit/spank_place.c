@@ -383,7 +383,9 @@ static void cores_only_ever_get_fewer(void **state)
         {"own list of two", "0,1,2,3,4,5,6,7", "2,3", 1, 4, true, true, 0xffff, 0x00f0},
         {"own list that no rule explains: all near", "0,1,2,3", "3", 0, 2, true, true, 0xffff,
          0x00ff},
-        {"own GPUs on both nodes keep all", "0,4,1,5", "0,4", 0, 2, true, false, 0xffff, 0xffff},
+        {"own GPUs on both nodes: the cores near either", "0,4,1,5", "0,4", 0, 2, true, true,
+         0xffff, 0xffff},
+        {"... none near: as granted", "0,4,1,5", "0,4", 0, 2, true, false, 0xf0000, 0xf0000},
         {"no GPU", NULL, NULL, 0, 2, true, false, 0xffff, 0xffff},
     };
     pipc__topo_t *topo = tree(EIGHT);
@@ -406,6 +408,162 @@ static void cores_only_ever_get_fewer(void **state)
             out.narrowed != (cases[i].cores != cases[i].granted))
             fail_msg("%s: cores %lx, near %d", cases[i].what, out.cpus.word[0], out.near);
     }
+    pipc__topo_free(topo);
+}
+
+/* The order is the option's, the list and the cores are the user's where he has said so. */
+static void orders_and_wishes(void **state)
+{
+    static const struct {
+        const char *what, *step_list, *task_list;
+        int rank, nranks;
+        pipc__order_t order;
+        bool keep_list, keep_cpus;
+        const char *list, *minor;
+        unsigned long cores; /* of 16, 8 a NUMA node */
+    } cases[] = {
+        {"spread", "0,1,4,5", "0,1,4,5", 1, 4, PIPC__ORDER_SPREAD, false, false, "0,4,1,5", "4",
+         0x0f00},
+        {"spread, fewer ranks: the same order", "0,1,4,5", "0,1,4,5", 1, 2, PIPC__ORDER_SPREAD,
+         false, false, "0,4,1,5", "4", 0xff00},
+        {"spread, more ranks", "0,4", "0,4", 3, 4, PIPC__ORDER_SPREAD, false, false, "", "4",
+         0xf000},
+        {"spread, one task: its workers", "0,1,4,5", "0,1,4,5", 0, 1, PIPC__ORDER_SPREAD, false,
+         false, "0,4,1,5", "", 0xffff},
+        {"numa", "4,1,5,0", "4,1,5,0", 2, 4, PIPC__ORDER_NUMA, false, false, "0,1,4,5", "4",
+         0x0f00},
+        {"the user's list, the same for all", "1,0", "1,0", 0, 2, PIPC__ORDER_SWITCH, true, false,
+         "", "1", 0x00ff},
+        {"the user's list, own", "0,1,4,5", "5,1", 0, 2, PIPC__ORDER_SWITCH, true, false, "", "5",
+         0xff00},
+        {"the user's list, one task", "5,0", "5,0", 0, 1, PIPC__ORDER_SWITCH, true, false, "", "",
+         0xffff},
+        {"the user's cores", "0,1", "0,1", 1, 2, PIPC__ORDER_SWITCH, false, true, "", "1", 0xffff},
+    };
+    pipc__topo_t *topo = tree(EIGHT);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct place_case c = {.rank = cases[i].rank,
+                               .nranks = cases[i].nranks,
+                               .step_minors = ALL8,
+                               .task_minors = ALL8,
+                               .step_list = cases[i].step_list,
+                               .task_list = cases[i].task_list};
+        pipc__place_in_t in;
+        pipc__place_out_t out;
+        fill(&c, &in);
+        in.order = cases[i].order;
+        in.keep_list = cases[i].keep_list;
+        in.keep_cpus = cases[i].keep_cpus;
+        assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+        if (strcmp(out.list, cases[i].list) || strcmp(out.minor, cases[i].minor) ||
+            out.cpus.word[0] != cases[i].cores || out.narrowed != (cases[i].cores != 0xffff))
+            fail_msg("%s: list \"%s\", minor \"%s\", cores %lx", cases[i].what, out.list, out.minor,
+                     out.cpus.word[0]);
+    }
+    pipc__topo_free(topo);
+}
+
+/* Who has no core near, who tells of it, and where memory is to come from. */
+static void far_cores_and_memory(void **state)
+{
+    static const struct {
+        const char *what, *step_list, *task_list;
+        int rank, nranks;
+        bool shared, keep_cpus;
+        unsigned long granted;
+        int far, mem_node;
+    } cases[] = {
+        {"all near", "0,1,4,5", "0,1,4,5", 0, 4, true, false, 0xffff, 0, 0},
+        {"the first counts for all", "0,1,4,5", "0,1,4,5", 0, 4, true, false, 0x00ff, 2, 0},
+        {"the others for themselves", "0,1,4,5", "0,1,4,5", 3, 4, true, false, 0x00ff, 1, -1},
+        {"own cores", "0,1,4,5", "0,1,4,5", 0, 4, false, false, 0xff00, 1, -1},
+        {"the user's own wish", "0,1,4,5", "0,1,4,5", 0, 4, true, true, 0x00ff, 0, 0},
+        {"one task, two nodes", "0,4", "0,4", 0, 1, true, false, 0xffff, 0, -1},
+        {"one task, two GPUs of a node", "4,5", "4,5", 0, 1, true, false, 0xffff, 0, 1},
+        {"one task, two GPUs, none near", "4,5", "4,5", 0, 1, true, false, 0x00ff, 1, -1},
+        {"own list of two nodes", "0,4,1,5", "0,4", 0, 2, true, false, 0xffff, 0, -1},
+        {"no GPU", NULL, NULL, 0, 2, true, false, 0xffff, 0, -1},
+    };
+    pipc__topo_t *topo = tree(EIGHT);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct place_case c = {.rank = cases[i].rank,
+                               .nranks = cases[i].nranks,
+                               .step_minors = ALL8,
+                               .task_minors = ALL8,
+                               .step_list = cases[i].step_list,
+                               .task_list = cases[i].task_list};
+        pipc__place_in_t in;
+        pipc__place_out_t out;
+        fill(&c, &in);
+        in.cpus.word[0] = cases[i].granted;
+        in.cpus_shared = cases[i].shared;
+        in.keep_cpus = cases[i].keep_cpus;
+        assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+        if (out.far != cases[i].far || out.mem_node != cases[i].mem_node)
+            fail_msg("%s: %d far, memory of %d", cases[i].what, out.far, out.mem_node);
+    }
+    pipc__topo_free(topo);
+}
+
+static void rdma_devices_by_name(void **state)
+{
+    static const struct {
+        const char *what, *list;
+        int rank, nranks;
+        bool keep_list;
+        const char *own, *node;
+    } cases[] = {
+        {"as near as the own, and all of the node", "0,4", 1, 2, false, "mlx2,mlx3",
+         "mlx0,mlx1,mlx2,mlx3"},
+        {"one side only", "0,1", 1, 2, false, "mlx0,mlx1", "mlx0,mlx1"},
+        {"one task: one list for all its workers", "0,4", 0, 1, false, "mlx0,mlx1,mlx2,mlx3",
+         "mlx0,mlx1,mlx2,mlx3"},
+        {"peers not known: nothing for the node", "0,4", 0, 2, true, "mlx0,mlx1", ""},
+    };
+    pipc__topo_t *topo = tree("2x[sw:4gpu+2nic]");
+    int n = 0;
+
+    (void)state;
+    for (int i = 0; i < topo->nobjs; i++)
+        if (topo->objs[i].kind == PIPC__TOPO_NIC)
+            snprintf(topo->objs[i].netdev, sizeof(topo->objs[i].netdev), "mlx%d", n++);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct place_case c = {.rank = cases[i].rank,
+                               .nranks = cases[i].nranks,
+                               .step_minors = ALL8,
+                               .task_minors = ALL8,
+                               .step_list = cases[i].list,
+                               .task_list = cases[i].list};
+        pipc__place_in_t in;
+        pipc__place_out_t out;
+        fill(&c, &in);
+        in.keep_list = cases[i].keep_list;
+        assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+        if (strcmp(out.rdma, cases[i].own) || strcmp(out.rdma_node, cases[i].node))
+            fail_msg("%s: \"%s\", \"%s\"", cases[i].what, out.rdma, out.rdma_node);
+        in.bind = false;
+        assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+        assert_string_equal(out.rdma, "");
+    }
+    for (int i = 0; i < topo->nobjs; i++) /* one without a name: half a list is none */
+        if (!strcmp(topo->objs[i].netdev, "mlx1"))
+            topo->objs[i].netdev[0] = '\0';
+    struct place_case c = {0,
+                           .nranks = 2,
+                           .step_minors = ALL8,
+                           .task_minors = ALL8,
+                           .step_list = "0,4",
+                           .task_list = "0,4"};
+    pipc__place_in_t in;
+    pipc__place_out_t out;
+    fill(&c, &in);
+    assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+    assert_string_equal(out.rdma, "");
+    assert_string_equal(out.rdma_node, "");
     pipc__topo_free(topo);
 }
 
@@ -498,6 +656,9 @@ int main(void)
         cmocka_unit_test(entry_r_is_rank_rs_gpu),
         cmocka_unit_test(facts_of_a_bound_task),
         cmocka_unit_test(cores_only_ever_get_fewer),
+        cmocka_unit_test(orders_and_wishes),
+        cmocka_unit_test(far_cores_and_memory),
+        cmocka_unit_test(rdma_devices_by_name),
         cmocka_unit_test(mixed_models_have_no_facts_unbound),
         cmocka_unit_test(what_cannot_be_bound_is_left_alone),
         cmocka_unit_test(notes_say_why_devices_were_left),

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -12,23 +13,31 @@
 #include "spank/args.h"
 #include "spank/options.h"
 #include "spank/report.h"
+#include "spank/wishes.h"
 
 static void what_was_chosen_parses_back(void **state)
 {
     static const struct {
         const char *text, *written;
     } cases[] = {
-        {"", "bind:switch,ipc:auto"},
-        {"bind:none", "bind:none,ipc:auto"},
-        {"verbose,ipc:require", "bind:switch,ipc:require,verbose"},
-        {"verbose:no,ipc:off", "bind:switch,ipc:off"},
-        {"help", "bind:switch,ipc:auto"},
+        {"", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none"},
+        {"bind:none", "bind:none,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none"},
+        {"verbose,ipc:require",
+         "bind:switch,mem:local,nic:auto,ipc:require,path:auto,health:warn,report:none,verbose"},
+        {"verbose:no,ipc:off",
+         "bind:switch,mem:local,nic:auto,ipc:off,path:auto,health:warn,report:none"},
+        {"help", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none"},
+        {"off", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none,off"},
+        {"bind:spread,mem:none,nic:none,path:host,health:require,report:summary",
+         "bind:spread,mem:none,nic:none,ipc:auto,path:host,health:require,report:summary"},
+        {"bind:numa,path:p2p",
+         "bind:numa,mem:local,nic:auto,ipc:auto,path:p2p,health:warn,report:none"},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        pipc__spank_options_t options, again;
-        char text[128], cut[5];
+        pipc__spank_options_t options = {0}, again = {0};
+        char text[PIPC__MODE_MAX], cut[5];
         pipc__options_default(pipc__spank_table, &options);
         assert_int_equal(pipc__options_parse(pipc__spank_table, cases[i].text, &options, NULL), 0);
         size_t need = pipc__spank_options_write(&options, text, sizeof(text));
@@ -37,9 +46,7 @@ static void what_was_chosen_parses_back(void **state)
         pipc__options_default(pipc__spank_table, &again);
         assert_int_equal(pipc__options_parse(pipc__spank_table, text, &again, NULL), 0);
         options.help = false;
-        assert_int_equal(again.bind, options.bind);
-        assert_int_equal(again.ipc, options.ipc);
-        assert_int_equal(again.verbose, options.verbose);
+        assert_memory_equal(&again, &options, sizeof(options));
         assert_int_equal(pipc__spank_options_write(&options, cut, sizeof(cut)), need);
         assert_string_equal(cut, "bind");
     }
@@ -53,7 +60,8 @@ static void a_wrong_value_names_the_right_ones(void **state)
     (void)state;
     assert_int_equal(pipc__options_parse(pipc__spank_table, "bind:moon", &options, &err),
                      PIPC_ERR_INVALID);
-    assert_string_equal(err.text, "bind: unknown value \"moon\"; use one of: switch, none");
+    assert_string_equal(err.text,
+                        "bind: unknown value \"moon\"; use one of: switch, spread, numa, none");
 }
 
 static void plugstack_arguments(void **state)
@@ -89,10 +97,153 @@ static void plugstack_arguments(void **state)
         assert_string_equal(args.sysroot ? args.sysroot : "-",
                             cases[i].sysroot ? cases[i].sysroot : "-");
         assert_string_equal(args.devdir, cases[i].devdir);
+        assert_string_equal(args.rundir, "/run/pcie-ipc/steps");
+        assert_string_equal(args.health, "/run/pcie-ipc/health.json");
         if (cases[i].complaint)
             assert_non_null(strstr(args.complaint, cases[i].complaint));
         else
             assert_string_equal(args.complaint, "");
+    }
+}
+
+static void folders_and_files_of_the_administrator(void **state)
+{
+    char a[] = "rundir=/var/run/%h", b[] = "health=/x.json", c[] = "health=x.json",
+         *argv[] = {a, b, c};
+    pipc__args_t args;
+
+    (void)state;
+    pipc__args_read(3, argv, &args);
+    assert_string_equal(args.rundir, "/var/run/%h");
+    assert_string_equal(args.health, "/x.json");
+    assert_non_null(strstr(args.complaint, "\"health=x.json\" ignored"));
+}
+
+/* All options at their longest have to fit where they are written out. */
+static void the_longest_mode_fits(void **state)
+{
+    size_t need = 1;
+
+    (void)state;
+    for (const pipc__option_t *o = pipc__spank_table; o->key; o++) {
+        size_t longest = 0;
+        for (const char *const *v = o->values; v && *v; v++)
+            longest = strlen(*v) > longest ? strlen(*v) : longest;
+        need += strlen(o->key) + 2 + longest;
+    }
+    assert_true(need <= PIPC__MODE_MAX);
+}
+
+/* The man page names every key and every value; and no key that there is not. */
+static void the_man_page_names_every_key_and_value(void **state)
+{
+    const char *top = getenv("PIPC_SRCDIR");
+    char path[512], item[256];
+    static char page[65536];
+    FILE *f;
+    size_t n, items = 0, keys = 0;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/doc/spank_pcie_ipc.8", top ? top : ".");
+    f = fopen(path, "r");
+    if (!f)
+        skip();
+    n = fread(page, 1, sizeof(page) - 1, f);
+    fclose(f);
+    page[n] = '\0';
+    for (const pipc__option_t *o = pipc__spank_table; o->key; o++, keys++) {
+        size_t used = (size_t)snprintf(item, sizeof(item), ".It Cm %s", o->key);
+        for (const char *const *v = o->values; v && *v; v++)
+            used += (size_t)snprintf(item + used, sizeof(item) - used, " %s%s",
+                                     v == o->values ? ": Ns Cm " : "| ", *v);
+        snprintf(item + used, sizeof(item) - used, "\n");
+        if (!strstr(page, item))
+            fail_msg("%s has no line \"%s\"", path, item);
+    }
+    char *options = strstr(page, ".Sh OPTION"), *end = strstr(page, ".Ss The order of devices");
+    assert_true(options && end);
+    for (char *at = options; (at = strstr(at, ".It Cm ")) && at < end; at++)
+        items++;
+    assert_int_equal(items, keys);
+}
+
+static void explicit_cpu_bind_among_sruns_words(void **state)
+{
+    static const struct {
+        const char *words; /* a space for each end of a word */
+        size_t command;
+        bool ours;
+    } cases[] = {
+        {"srun -n2 true ", 1, false},
+        {"srun -n2 --cpu-bind=none true ", 1, true},
+        {"srun --cpu-bind none true ", 1, true},
+        {"srun --cpu_bind=cores true ", 1, true},
+        {"srun --cpu-b=map_cpu:1,0 true ", 1, true},
+        {"srun --cpu-bind=verbose true ", 1, false},
+        {"srun --cpu-bind=v,cores true ", 1, true},
+        {"srun --cpu-bind=verbosely true ", 1, true},
+        {"srun --cpu-freq=high --cpus-per-task=2 true ", 1, false},
+        {"srun -n1 mpirun --cpu-bind=none a ", 3, false}, /* the program's */
+        {"srun --cpu-bind ", 0, false},
+        {"", 0, false},
+        {"srun ", 5, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char words[128];
+        size_t n = strlen(cases[i].words);
+        strcpy(words, cases[i].words);
+        for (size_t k = 0; k < n; k++)
+            if (words[k] == ' ')
+                words[k] = '\0';
+        if (pipc__wish_cpu_words(words, n, cases[i].command) != cases[i].ours)
+            fail_msg("%s", cases[i].words);
+    }
+}
+
+static void explicit_memory_and_gpu_binding(void **state)
+{
+    static const struct {
+        const char *tres;
+        bool ours;
+    } cases[] = {
+        {"", false},
+        {"gpu:none", false},
+        {"gpu:per_task:1", false},
+        {"gpu:map_gpu:1,0", true},
+        {"gpu:mask_gpu:0x3", true},
+        {"gpu:single:1", true},
+        {"gpu:closest", true},
+        {"gpu:verbose,closest", true},
+        {"nic:map_gpu:1", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(pipc__wish_gpu(cases[i].tres), cases[i].ours);
+    assert_true(pipc__wish_mem("none") && pipc__wish_mem("local"));
+    assert_false(pipc__wish_mem(""));
+}
+
+static void wishes_travel_as_text(void **state)
+{
+    static const struct {
+        const char *text;
+        unsigned int component;
+        bool cpu;
+    } cases[] = {
+        {"0", 0, false},  {"0,cpu", 0, true}, {"3,cpu", 3, true},        {"7", 7, false},
+        {"", 0, false},   {"x", 0, false},    {"3,gpu", 0, false},       {"3,cpu\n", 0, false},
+        {"03", 0, false}, {"-1", 0, false},   {"99999999999", 0, false}, {"3 ,cpu", 0, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pipc__wishes_t w;
+        pipc__wishes_read(cases[i].text, &w);
+        if (w.component != cases[i].component || w.cpu != cases[i].cpu)
+            fail_msg("\"%s\": %u %d", cases[i].text, w.component, w.cpu);
     }
 }
 
@@ -182,15 +333,26 @@ static void lines_of_a_task(void **state)
 
     (void)state;
     out.cpus.word[0] = 0xc0;
-    pipc__report_task(&in, &out, 11, text);
+    pipc__report_task(&in, &out, 11, false, text);
     assert_string_equal(text, "rank 11 (local 3): GPU 0000:06:00.0 (minor 3), switch 0000:01:00.0, "
                               "NUMA node 0, cores 6-7, NIC mlx5_0");
     out.near = false;
-    pipc__report_task(&in, &out, 11, text);
+    pipc__report_task(&in, &out, 11, false, text);
     assert_non_null(strstr(text, "cores 6-7 (none of them near the GPU)"));
     in.bind = false;
-    pipc__report_task(&in, &out, 11, text);
-    assert_non_null(strstr(text, "cores 6-7 (bind:none)"));
+    pipc__report_task(&in, &out, 11, true, text);
+    assert_non_null(strstr(text, "cores 6-7 (bind:none), memory of node 0 preferred, NIC"));
+    in.bind = in.keep_cpus = true;
+    pipc__report_task(&in, &out, 11, false, text);
+    assert_non_null(strstr(text, "cores 6-7 (--cpu-bind), NIC"));
+    in.keep_cpus = false, in.cpus_shared = true, out.far = 2;
+    pipc__report_far(&in, &out, text);
+    assert_string_equal(text,
+                        "2 of 4 tasks have no granted core near their GPU; they keep the cores "
+                        "that Slurm granted; --gres-flags=enforce-binding asks for near ones");
+    in.cpus_shared = in.bind = false, out.far = 1;
+    pipc__report_far(&in, &out, text);
+    assert_non_null(strstr(text, "local task 3 has no granted core near its GPU; it keeps"));
 
     pipc__report_node(&in, &out, "bind:none,ipc:auto", text);
     assert_string_equal(text, "bind:none,ipc:auto: 4 tasks, 4 GPUs, all tasks see the same list; "
@@ -200,11 +362,11 @@ static void lines_of_a_task(void **state)
         .shown = PIPC__SHOWN_ONE, .ngpus = 2, .step_ngpus = 2, .gpus = "0000:03:00.0 0000:04:00.0"};
     in = (pipc__place_in_t){.bind = true, .nranks = 1};
     out.cpus.word[0] = 1;
-    pipc__report_task(&in, &out, 0, text);
+    pipc__report_task(&in, &out, 0, false, text);
     assert_string_equal(text, "rank 0 (local 0): 2 GPUs in this order: 0000:03:00.0 0000:04:00.0, "
                               "cores 0");
     out = (pipc__place_out_t){.source = "synthetic"};
-    pipc__report_task(&in, &out, 0, text);
+    pipc__report_task(&in, &out, 0, false, text);
     assert_string_equal(text, "rank 0 (local 0): no GPU, cores not known");
     pipc__report_node(&in, &out, "x", text);
     assert_string_equal(text, "x: 1 task, no GPU granted; topology: synthetic");
@@ -218,7 +380,7 @@ static void long_lists_are_cut_not_overrun(void **state)
 
     (void)state;
     memset(out.gpus, 'x', sizeof(out.gpus) - 1);
-    pipc__report_task(&in, &out, 0, text);
+    pipc__report_task(&in, &out, 0, false, text);
     assert_int_equal(strlen(text), PIPC__REPORT_MAX - 1);
 }
 
@@ -228,6 +390,12 @@ int main(void)
         cmocka_unit_test(what_was_chosen_parses_back),
         cmocka_unit_test(a_wrong_value_names_the_right_ones),
         cmocka_unit_test(plugstack_arguments),
+        cmocka_unit_test(folders_and_files_of_the_administrator),
+        cmocka_unit_test(the_longest_mode_fits),
+        cmocka_unit_test(the_man_page_names_every_key_and_value),
+        cmocka_unit_test(explicit_cpu_bind_among_sruns_words),
+        cmocka_unit_test(explicit_memory_and_gpu_binding),
+        cmocka_unit_test(wishes_travel_as_text),
         cmocka_unit_test(cpus_as_ranges),
         cmocka_unit_test(the_remedy_is_one_that_this_slurm_has),
         cmocka_unit_test(pmix_of_this_step),

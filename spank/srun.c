@@ -1,0 +1,74 @@
+/* spank/srun.c - see srun.h */
+#include "config.h"
+
+#include "spank/srun.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/base/marker.h"
+#include "spank/env.h"
+#include "spank/wishes.h"
+
+/* An srun inside a bound task has the outer step's facts in its environment; in a step that is not
+ * bound nobody else would take them away. Without the marker they are the user's own inventions. */
+static void forget(void)
+{
+    char hints[128];
+
+    if (!getenv(PIPC__MARKER_TASK))
+        return;
+    snprintf(hints, sizeof(hints), "%s",
+             getenv(pipc__env_names[PIPC__ENV_HINTS]) ? getenv(pipc__env_names[PIPC__ENV_HINTS])
+                                                      : "");
+    for (char *save = NULL, *name = strtok_r(hints, " ", &save); name;
+         name = strtok_r(NULL, " ", &save))
+        unsetenv(name);
+    for (int i = 0; i < PIPC__ENV_COUNT; i++)
+        unsetenv(pipc__env_names[i]);
+}
+
+void pipc__srun_begin(bool wanted)
+{
+    forget();
+    unsetenv(PIPC__WISHES_ENV);
+    if (wanted)
+        setenv(PIPC__MARKER_WANTED, PACKAGE_VERSION, 1);
+    else
+        unsetenv(PIPC__MARKER_WANTED);
+}
+
+/* srun's own words: longer command lines than fit have their options in front all the same. */
+static bool wants_cpu_bind(spank_t sp)
+{
+    static char words[65536];
+    const char *var = getenv("SLURM_CPU_BIND");
+    char **argv = NULL;
+    int argc = 0;
+    size_t n = 0;
+    FILE *f;
+
+    if (var && pipc__wish_cpu_value(var))
+        return true;
+    spank_get_item(sp, S_JOB_ARGV, &argc, &argv);
+    f = fopen("/proc/self/cmdline", "re");
+    if (f) {
+        n = fread(words, 1, sizeof(words) - 1, f);
+        fclose(f);
+    }
+    return pipc__wish_cpu_words(words, n, argc > 0 ? (size_t)argc : 0);
+}
+
+void pipc__srun_launch(spank_t sp, bool wanted)
+{
+    static unsigned int components;
+    pipc__wishes_t wishes = {.component = components++};
+    char text[32];
+
+    if (!wanted)
+        return;
+    wishes.cpu = wants_cpu_bind(sp);
+    pipc__wishes_write(&wishes, text, sizeof(text));
+    setenv(PIPC__WISHES_ENV, text, 1);
+}

@@ -1,0 +1,97 @@
+/* spank/wishes.c - see wishes.h */
+#include "spank/wishes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool begins(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
+
+bool pipc__wish_cpu_value(const char *value)
+{
+    static const char *const loud[] = {"verbose", "quiet", "v", "q", NULL};
+
+    for (const char *const *l = loud; *l; l++) {
+        size_t n = strlen(*l);
+        if (strncmp(value, *l, n) || (value[n] && value[n] != ','))
+            continue;
+        value += n;
+        break;
+    }
+    return value[*value == ','] != '\0';
+}
+
+/* getopt takes any unique beginning of a name. */
+static bool is_cpu_bind(const char *word)
+{
+    return begins(word, "--cpu-b") || begins(word, "--cpu_b");
+}
+
+static size_t count(const char *words, size_t len)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < len; i++)
+        n += words[i] == '\0';
+    return n;
+}
+
+bool pipc__wish_cpu_words(const char *words, size_t len, size_t command)
+{
+    size_t n = count(words, len), own = n > command ? n - command : 0;
+    const char *word = words;
+
+    for (size_t i = 0; i < own; i++, word += strlen(word) + 1) {
+        const char *value = strchr(word, '=');
+        if (!is_cpu_bind(word))
+            continue;
+        if (value)
+            value++;
+        else if (i + 1 < own)
+            value = word + strlen(word) + 1;
+        if (value && pipc__wish_cpu_value(value))
+            return true;
+    }
+    return false;
+}
+
+bool pipc__wish_mem(const char *type)
+{
+    return *type != '\0';
+}
+
+bool pipc__wish_gpu(const char *tres)
+{
+    static const char *const ordered[] = {"map_gpu:", "mask_gpu:", "single:", "closest", NULL};
+    const char *gpu = strstr(tres, "gpu:");
+
+    if (!gpu)
+        return false;
+    gpu += 4;
+    if (begins(gpu, "verbose,"))
+        gpu += 8;
+    for (const char *const *o = ordered; *o; o++)
+        if (begins(gpu, *o))
+            return true;
+    return false;
+}
+
+void pipc__wishes_write(const pipc__wishes_t *wishes, char *buf, size_t cap)
+{
+    snprintf(buf, cap, "%u%s", wishes->component, wishes->cpu ? ",cpu" : "");
+}
+
+void pipc__wishes_read(const char *text, pipc__wishes_t *wishes)
+{
+    char again[32];
+
+    memset(wishes, 0, sizeof(*wishes));
+    if (sscanf(text, "%9u", &wishes->component) != 1)
+        return;
+    wishes->cpu = strstr(text, ",cpu") != NULL;
+    pipc__wishes_write(wishes, again, sizeof(again));
+    if (strcmp(again, text))
+        memset(wishes, 0, sizeof(*wishes));
+}
