@@ -50,14 +50,22 @@ static bool without_slashes(char *to, size_t cap, const char *path)
     return true;
 }
 
-pipc_status_t pipc__meeting_open(pipc__meeting_t *m, const char *path, unsigned int tag,
-                                 unsigned int number, pipc__error_t *err)
+static void set_name(pipc__meeting_t *m, const char *node, unsigned int tag, unsigned int number)
+{
+    snprintf(m->name, sizeof(m->name), "meet.%.40s.%u.%u", node, tag, number);
+    for (char *p = m->name; *p; p++)
+        if (*p == '/')
+            *p = '_';
+}
+
+pipc_status_t pipc__meeting_open(pipc__meeting_t *m, const char *path, const char *node,
+                                 unsigned int tag, unsigned int number, pipc__error_t *err)
 {
     char plain[4096];
     struct stat st;
 
     *m = (pipc__meeting_t){.dir = -1, .path = path};
-    snprintf(m->name, sizeof(m->name), "meet.%u.%u", tag, number);
+    set_name(m, node, tag, number);
     if (*path != '/' || !without_slashes(plain, sizeof(plain), path))
         return pipc__fail(err, PIPC_ERR_EXCHANGE, "PCIE_IPC_DIR=%.200s is no absolute path", path);
     m->dir = open(plain, O_PATH | O_NOFOLLOW | O_CLOEXEC);

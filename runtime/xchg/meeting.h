@@ -24,13 +24,15 @@
 typedef struct pipc__meeting {
     int dir;            /* O_PATH; -1: none */
     const char *path;   /* of the directory, for messages; the caller's */
-    char name[32];      /* in it: "meet.TAG.NUMBER" */
+    char name[80];      /* in it: "meet.NODE.TAG.NUMBER" */
     bool made;          /* the name is ours to remove */
 } pipc__meeting_t;
 
-/* Open and check the directory. PIPC_ERR_EXCHANGE names it and what is wrong. */
-pipc_status_t pipc__meeting_open(pipc__meeting_t *m, const char *path, unsigned int tag,
-                                 unsigned int number, pipc__error_t *err);
+/* Open and check the directory. PIPC_ERR_EXCHANGE names it and what is wrong. @node keeps nodes apart
+ * where the directory should be local and is not. It is Slurm's name, not the host's: containers of
+ * one node have several of those. */
+pipc_status_t pipc__meeting_open(pipc__meeting_t *m, const char *path, const char *node,
+                                 unsigned int tag, unsigned int number, pipc__error_t *err);
 
 /* For local rank 0: a socket that listens under the name. */
 pipc_status_t pipc__meeting_listen(pipc__meeting_t *m, int *fd, pipc__error_t *err);

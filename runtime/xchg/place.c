@@ -69,10 +69,11 @@ void pipc__place_read(pipc__place_t *p, pipc__lookup_t lookup, void *arg)
 {
     int ompi = variable(lookup, arg, "OMPI_COMM_WORLD_SIZE");
     int pmi = variable(lookup, arg, "PMI_SIZE");
-    const char *dir = lookup(arg, "PCIE_IPC_DIR");
+    const char *dir = lookup(arg, "PCIE_IPC_DIR"), *node = lookup(arg, "SLURMD_NODENAME");
 
     *p = (pipc__place_t){.job_rank = -1, .job_size = -1};
     p->dir = dir && *dir ? dir : NULL;
+    p->node = node ? node : "";
     p->pmix = lookup(arg, "PMIX_NAMESPACE") != NULL;
     p->launched = ompi > pmi ? ompi : pmi;
     p->local_rank = variable(lookup, arg, "PCIE_IPC_LOCAL_RANK");

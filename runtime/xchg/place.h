@@ -15,6 +15,7 @@
 /* Numbers are -1 when nobody tells them. Strings are the environment's. */
 typedef struct pipc__place {
     const char *dir;             /* PCIE_IPC_DIR; NULL when unset or empty */
+    const char *node;            /* Slurm's name of this node, "" when unset */
     bool pmix;                   /* some launcher offers PMIx */
     int job_rank, job_size;      /* of the job step */
     int local_rank, local_size;  /* of the job step on this node */

@@ -84,7 +84,7 @@ static pipc_status_t socket_open(pipc__xchg_t **out, const pipc__xchg_want_t *wa
     x->group = *g;
     x->meeting.dir = -1;
     if (g->size > 1)
-        st = pipc__meeting_open(&x->meeting, x->dir, tag, number, err);
+        st = pipc__meeting_open(&x->meeting, x->dir, place.node, tag, number, err);
     if (st) {
         free(x);
         return st;

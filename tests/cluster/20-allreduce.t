@@ -49,9 +49,9 @@ test_expect_success 'more ranks than a communicator takes are refused' '
     exits 2 srun -N2 -n17 --ntasks-per-node=9 --overcommit pcie-ipc-bench -b 8 -e 8 2>err'
 like 'with the limit' "$(cat err)" 'at most 16 ranks'
 
-test_expect_success 'without PMIx there is a clear error' '
+test_expect_success 'without anything to meet by there is a clear error' '
     exits 2 srun -N1 -n2 --mpi=none pcie-ipc-bench -b 8 -e 8 2>err'
-like 'that names --mpi=pmix' "$(cat err)" 'srun --mpi=pmix'
+like 'that names the remedies' "$(cat err)" 'srun --mpi=pmix, or with srun --pcie-ipc'
 
 test_expect_success 'a wrong option is a usage error' '
     exits 64 pcie-ipc-bench --plan moon 2>err'

@@ -83,6 +83,7 @@ static void set_int(const char *name, int value)
 static void be(const char *path, int rank, int n)
 {
     setenv("PCIE_IPC_DIR", path, 1);
+    setenv("SLURMD_NODENAME", "n/1", 1);
     set_int("PCIE_IPC_LOCAL_RANK", rank);
     set_int("PCIE_IPC_LOCAL_SIZE", n);
     setenv("SLURM_STEP_ID", "0", 1);
@@ -285,7 +286,7 @@ static void what_others_put_there_is_not_touched(void **state)
     struct stat before, after;
 
     (void)state;
-    snprintf(path, sizeof(path), "%s/meet.0.0", dir);
+    snprintf(path, sizeof(path), "%s/meet.n_1.0.0", dir);
     for (int kind = 0; kind < 4; kind++) {
         if (kind == 0)
             close(open(path, O_CREAT | O_WRONLY, 0600));
@@ -308,10 +309,31 @@ static int listen_there(void)
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    snprintf(a.sun_path, sizeof(a.sun_path), "%s/meet.0.0", dir);
+    snprintf(a.sun_path, sizeof(a.sun_path), "%s/meet.n_1.0.0", dir);
     assert_int_equal(bind(fd, (const struct sockaddr *)&a, sizeof(a)), 0);
     assert_int_equal(listen(fd, 5), 0);
     return fd;
+}
+
+/* Ranks 0 and 1 are node a's, 2 and 3 node b's: the directory is one by mistake. */
+static int meet_on_two_nodes(ranks_t *all, int rank, void *arg)
+{
+    pipc__error_t err = {PIPC_OK, ""};
+
+    (void)all, (void)arg;
+    be(dir, rank % 2, 2);
+    setenv("SLURMD_NODENAME", rank < 2 ? "a" : "b", 1);
+    for (int i = 0; i < 20; i++) {
+        bool right;
+        MUST(!exchange_in(0, i + 100 * (rank / 2), &right, &err) && right);
+    }
+    return 0;
+}
+
+static void nodes_do_not_meet_in_a_directory_they_share(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(4, meet_on_two_nodes, NULL, 10), 0);
 }
 
 static void what_an_earlier_program_left_is_replaced(void **state)
@@ -331,7 +353,7 @@ static void what_an_earlier_program_left_is_replaced(void **state)
     assert_true(pipc__notice_fill(&notice, came, 3, &why) == false);
     notice.missing[1] = 0x80; /* for local rank 15 */
     notice.awaited = 1;
-    assert_true(pipc__notice_write(fd, "meet.0.0", &notice));
+    assert_true(pipc__notice_write(fd, "meet.n_1.0.0", &notice));
     close(fd);
     assert_int_equal(ranks_run(3, one_is_late, &late, 10), 0);
     assert_int_equal(entries(dir), 0);
@@ -379,7 +401,7 @@ static int connect_there(void)
     struct sockaddr_un a = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    snprintf(a.sun_path, sizeof(a.sun_path), "%s/meet.0.0", dir);
+    snprintf(a.sun_path, sizeof(a.sun_path), "%s/meet.n_1.0.0", dir);
     for (int i = 0; connect(fd, (const struct sockaddr *)&a, sizeof(a)); i++) {
         if (i > 2000)
             abort();
@@ -561,7 +583,7 @@ static void strangers_are_dropped_and_false_ranks_refused(void **state)
             fail_msg("case %zu", i);
         /* A false rank can leave word for a rank that it pretended to be: it goes with the step. */
         char name[96];
-        snprintf(name, sizeof(name), "%s/meet.0.0", dir);
+        snprintf(name, sizeof(name), "%s/meet.n_1.0.0", dir);
         if (k.status)
             unlink(name);
         assert_int_equal(entries(dir), 0);
@@ -668,6 +690,7 @@ int main(void)
         IN_A_DIR(names_longer_than_an_address_holds),
         IN_A_DIR(only_a_directory_of_ones_own_is_entered),
         IN_A_DIR(what_others_put_there_is_not_touched),
+        IN_A_DIR(nodes_do_not_meet_in_a_directory_they_share),
         IN_A_DIR(what_an_earlier_program_left_is_replaced),
         IN_A_DIR(a_second_local_rank_0_is_refused),
         IN_A_DIR(strangers_are_dropped_and_false_ranks_refused),
