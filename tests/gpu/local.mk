@@ -23,7 +23,7 @@ tests_gpu_nccl_values_SOURCES = tests/gpu/nccl_values.c tests/gpu/nccl.c tests/g
 	tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h
 tests_gpu_nccl_values_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_nccl_values_CFLAGS = $(UNIT_CFLAGS)
-tests_gpu_nccl_values_LDADD = libpipc-exec-cuda.la libpipc-exec.la $(UNIT_LIBS)
+tests_gpu_nccl_values_LDADD = libpipc-exec-cuda.la libpipc-exec.la $(UNIT_LIBS) -lm
 
 LINT_TESTS += tests/gpu/spills.t
 

@@ -4,9 +4,9 @@
  *
  *     nccl_values [--nccl PATH] [--most BYTES]      prints a table
  *
- * NaNs of any payload are the same. An average of floats may differ from NCCL's where half of an
- * input is no number of the type (subnormals): NCCL rounds it before it adds; such elements are
- * counted apart, and must still be as on the CPU.
+ * NaNs of any payload are the same. An average of floats differs from NCCL's where half of an input
+ * is no number of the type (subnormals): see special.h. Such elements are counted apart; they must
+ * be what NCCL's way of rounding gives there, and what the CPU gives here.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void judge_element(const work_t *k, const way_t *w, size_t i, tally_t *t)
     const char *cpu = k->expect + at * elem;
     bool as_nccl = special_same(got, nccl, w->dtype), as_cpu = special_same(got, cpu, w->dtype);
 
-    if (as_cpu && !as_nccl && w->op == PIPC_AVG && special_inexact_half(w->dtype, at))
+    if (as_cpu && !as_nccl && w->op == PIPC_AVG && special_is_nccl_average(nccl, w->dtype, at))
         t->apart++;
     else if (!as_cpu || !as_nccl)
         if (t->wrong++ < 3)

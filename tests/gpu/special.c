@@ -120,20 +120,65 @@ bool special_same(const void *a, const void *b, pipc_dtype_t t)
     return x == y || (is_nan(t, x) && is_nan(t, y));
 }
 
-/* Half of a number is exact but for an odd mantissa that has no place below. */
-bool special_inexact_half(pipc_dtype_t t, size_t i)
+static double to_double(pipc_dtype_t t, uint64_t bits)
+{
+    double d;
+    float f;
+    uint32_t low = (uint32_t)bits;
+
+    memcpy(&d, &bits, sizeof(d));
+    memcpy(&f, &low, sizeof(f));
+    return t == PIPC_F64   ? d
+           : t == PIPC_F32 ? f
+           : t == PIPC_F16 ? pipc__half_to_float((uint16_t)bits)
+                           : pipc__bfloat16_to_float((uint16_t)bits);
+}
+
+/* Of a binary32, for the types up to it. */
+static uint64_t to_bits(pipc_dtype_t t, float f)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &f, sizeof(bits));
+    return t == PIPC_F16    ? pipc__float_to_half(f)
+           : t == PIPC_BF16 ? pipc__float_to_bfloat16(f)
+                            : bits;
+}
+
+/* @fused: the input whose product is fused with the sum, or -1. */
+static uint64_t nccl_average(pipc_dtype_t t, const double x[2], int fused)
+{
+    double half[2], d;
+    uint64_t bits;
+    float f;
+
+    for (int r = 0; r < 2; r++) {
+        d = x[r] * 0.5;
+        half[r] = t == PIPC_F64 ? d : to_double(t, to_bits(t, (float)d));
+    }
+    d = fused < 0 ? half[0] + half[1] : fma(x[fused], 0.5, half[!fused]);
+    f = fused < 0 ? (float)half[0] + (float)half[1]
+                  : fmaf((float)x[fused], 0.5f, (float)half[!fused]);
+    memcpy(&bits, &d, sizeof(bits));
+    return t == PIPC_F64 ? bits : to_bits(t, f);
+}
+
+bool special_is_nccl_average(const void *nccl, pipc_dtype_t t, size_t i)
 {
     static char in[2][8 * SPECIAL_PERIOD];
     static pipc_dtype_t have = PIPC_DTYPE_COUNT;
-    uint64_t limit = 2ull << formats[t].mantissa; /* twice the least normal */
-    bool inexact = false;
+    double x[2];
+    bool is = false;
 
     for (int r = 0; r < 2; r++) {
         if (have != t)
             special_fill(in[r], t, r);
-        uint64_t bits = load(in[r] + i * pipc_dtype_bytes(t), t);
-        inexact |= bits & 1 && (bits & ~sign_of(t)) < limit;
+        x[r] = to_double(t, load(in[r] + i * pipc_dtype_bytes(t), t));
     }
     have = t;
-    return inexact;
+    for (int fused = -1; formats[t].mantissa && fused < 2; fused++) {
+        uint64_t bits = nccl_average(t, x, fused);
+        is |= special_same(nccl, &bits, t);
+    }
+    return is;
 }

@@ -20,8 +20,8 @@ void special_expect(void *dst, pipc_dtype_t dtype, pipc_redop_t op);
 /* Are two elements the same bits, NaNs of any sign and payload being the same? */
 bool special_same(const void *a, const void *b, pipc_dtype_t dtype);
 
-/* Is half of one of the two inputs at @i of a period not a number of the type? There an average may
- * differ: NCCL rounds it to the type before it adds, or fuses product and sum. */
-bool special_inexact_half(pipc_dtype_t dtype, size_t i);
+/* Is @nccl the average that NCCL makes of the inputs at @i of a period? It rounds halves to the type
+ * before it adds them, or fuses one of the products with the sum; both show in subnormals alone. */
+bool special_is_nccl_average(const void *nccl, pipc_dtype_t dtype, size_t i);
 
 #endif
