@@ -15,7 +15,7 @@ static pipc_status_t check(const pipc__gate_t *gate, const pipc__config_t *confi
     pipc__run_t run;
     pipc_status_t st = pipc__run_open(&run, gate->run, gate->owner, &err);
 
-    if (!st && pipc__snapshot_read(&run, config, findings)) {
+    if (!st && pipc__last_check(&run, config, findings)) {
         pipc__run_close(&run);
         return PIPC_OK;
     }
@@ -26,7 +26,7 @@ static pipc_status_t check(const pipc__gate_t *gate, const pipc__config_t *confi
     pipc_status_t checked = pipc__check(&source, findings, &err);
     if (checked)
         fprintf(say, "pcie-ipc: %s\n", err.text);
-    else if (!st && pipc__snapshot_write(&run, config, findings, &err))
+    else if (!st && pipc__keep_check(&run, config, findings, &err))
         fprintf(say, "pcie-ipc: %s\n", err.text);
     pipc__run_close(&run);
     return checked;

@@ -57,7 +57,7 @@ void pipc__prolog_say(const char *line)
     char clean[900];
     size_t n = 0;
 
-    for (; line[n] && n < sizeof(clean) - 1; n++)
+    for (; n < sizeof(clean) - 1 && line[n]; n++)
         clean[n] = line[n] >= ' ' && line[n] <= '~' ? line[n] : '?';
     clean[n] = '\0';
     dprintf(2, "pcie-ipc: %s\n", clean);

@@ -20,6 +20,7 @@
 #define UNFINISHED ".health.json.new"
 #define SNAPSHOT_MAX (4 << 20)
 #define ID_MAX 64
+#define KEPT_MAX 100 /* findings, of about 400 bytes */
 
 static double uptime(void)
 {
@@ -87,8 +88,7 @@ static bool is_of_now(const json_t *json, const pipc__config_t *config)
            says(json, "sysroot", config->sysroot) && age >= 0 && age < config->cache;
 }
 
-bool pipc__snapshot_read(const pipc__run_t *run, const pipc__config_t *config,
-                         pipc__findings_t *out)
+bool pipc__last_check(const pipc__run_t *run, const pipc__config_t *config, pipc__findings_t *out)
 {
     int fd = openat(run->dir, SNAPSHOT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -107,29 +107,38 @@ bool pipc__snapshot_read(const pipc__run_t *run, const pipc__config_t *config,
     return good;
 }
 
+static json_t *reason(const pipc__findings_t *findings)
+{
+    const pipc__finding_t *worst = findings->n > 0 ? &findings->list[0] : NULL;
+
+    if (!worst || worst->severity < PIPC__WARN)
+        return json_string("");
+    return json_sprintf("%s: %s (%s)", worst->object, worst->seen, pipc__codes[worst->code].name);
+}
+
 static json_t *whole(const pipc__config_t *config, const pipc__findings_t *findings)
 {
-    json_t *json = pipc__findings_to_json(findings);
-    char id[ID_MAX], utc[32] = "";
-    time_t now = time(NULL);
-    struct tm tm;
+    pipc__findings_t kept = *findings; /* worst first: cut, it has the same verdict */
+    char id[ID_MAX];
 
-    if (gmtime_r(&now, &tm))
-        strftime(utc, sizeof(utc), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    if (kept.n > KEPT_MAX)
+        kept.n = KEPT_MAX;
+    json_t *json = pipc__findings_to_json(&kept);
+    const char *mode = config->mode == PIPC__MODE_ENFORCE ? "enforce" : "report";
     if (json && !json_object_set_new(json, "version", json_string(PACKAGE_VERSION)) &&
         !json_object_set_new(json, "boot_id", json_string(boot_id(id))) &&
         !json_object_set_new(json, "sysroot", json_string(config->sysroot)) &&
-        !json_object_set_new(
-            json, "mode", json_string(config->mode == PIPC__MODE_ENFORCE ? "enforce" : "report")) &&
-        !json_object_set_new(json, "time", json_string(utc)) &&
+        !json_object_set_new(json, "mode", json_string(mode)) &&
+        !json_object_set_new(json, "reason", reason(findings)) &&
+        !json_object_set_new(json, "time", json_integer(time(NULL))) &&
         !json_object_set_new(json, "uptime", json_real(uptime())))
         return json;
     json_decref(json);
     return NULL;
 }
 
-pipc_status_t pipc__snapshot_write(const pipc__run_t *run, const pipc__config_t *config,
-                                   const pipc__findings_t *findings, pipc__error_t *err)
+pipc_status_t pipc__keep_check(const pipc__run_t *run, const pipc__config_t *config,
+                               const pipc__findings_t *findings, pipc__error_t *err)
 {
     json_t *json = whole(config, findings);
     int fd = -1;

@@ -28,11 +28,10 @@ void pipc__run_close(pipc__run_t *run);
 
 /* The last check, if it is of this boot, version and sysroot and younger than config->cache. The
  * caller releases @out, also when this is false. */
-bool pipc__snapshot_read(const pipc__run_t *run, const pipc__config_t *config,
-                         pipc__findings_t *out);
+bool pipc__last_check(const pipc__run_t *run, const pipc__config_t *config, pipc__findings_t *out);
 
 /* Written whole or not at all. */
-pipc_status_t pipc__snapshot_write(const pipc__run_t *run, const pipc__config_t *config,
-                                   const pipc__findings_t *findings, pipc__error_t *err);
+pipc_status_t pipc__keep_check(const pipc__run_t *run, const pipc__config_t *config,
+                               const pipc__findings_t *findings, pipc__error_t *err);
 
 #endif

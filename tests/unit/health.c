@@ -443,7 +443,7 @@ static void a_line_names_object_seen_expected_and_remedy(void **state)
 
 static void codes_are_numbered_in_order(void **state)
 {
-    char want[8];
+    char want[16];
 
     (void)state;
     for (int c = 0; c < PIPC__CODES; c++) {

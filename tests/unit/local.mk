@@ -147,8 +147,9 @@ tests_unit_health_guard_SOURCES = tests/unit/health_guard.c prolog/guard.c prolo
 tests_unit_health_guard_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_guard_LDADD = $(CMOCKA_LIBS)
 tests_unit_health_facts_SOURCES = tests/unit/health_facts.c tests/unit/health_tree.c tests/unit/health_tree.h
-tests_unit_health_facts_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_facts_CFLAGS = $(UNIT_CFLAGS) $(PCI_CFLAGS)
 tests_unit_health_facts_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+tests_unit_health_facts_LDFLAGS = -Wl,--wrap=pci_get_dev
 tests_unit_health_tool_SOURCES = tests/unit/health_tool.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_tool_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_tool_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
