@@ -3,11 +3,10 @@
  */
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "runtime/base/log.h"
+#include "runtime/base/marker.h"
 #include "runtime/comm/comm.h"
 
 _Static_assert((int)PIPC_LOG_ERROR == PIPC__LOG_ERROR && (int)PIPC_LOG_WARN == PIPC__LOG_WARN &&
@@ -38,31 +37,20 @@ void pipc_set_log(pipc_log_fn_t fn, void *arg)
 
 /* --- the task marker ------------------------------------------------------------------------- */
 
-/* srun's side of the plugin exports PCIE_IPC_WANTED; the node's side answers with PCIE_IPC_TASK,
- * "JOB.STEP:VERSION". Slurm is silent where a node has no plugin, or reads another plugstack.conf:
- * the step then runs as if --pcie-ipc had not been given. */
-static const char *judge_marker(const char *wanted, const char *task)
-{
-    const char *version = task ? strrchr(task, ':') : NULL;
-
-    if (!wanted || !*wanted)
-        return NULL;
-    if (!version)
-        return "is not installed on this node, or its plugstack.conf does not name it";
-    return strcmp(version + 1, PACKAGE_VERSION) ? "is of another version on this node" : NULL;
-}
-
+/* Slurm is silent where a node has no plugin, or reads another plugstack.conf: the step then runs as if
+ * --pcie-ipc had not been given. Only the task itself can tell. */
 void pipc__warn_of_plugin(void)
 {
     static atomic_flag told = ATOMIC_FLAG_INIT;
-    const char *task = secure_getenv("PCIE_IPC_TASK");
-    const char *why = judge_marker(secure_getenv("PCIE_IPC_WANTED"), task);
+    pipc__error_t why;
     char host[64] = "?";
+    pipc__marker_t mark = pipc__marker_judge(secure_getenv(PIPC__MARKER_WANTED),
+                                             secure_getenv(PIPC__MARKER_TASK), &why);
 
-    if (!why || atomic_flag_test_and_set(&told))
+    if (mark != PIPC__MARKER_MISSING && mark != PIPC__MARKER_OTHER)
+        return;
+    if (atomic_flag_test_and_set(&told))
         return;
     gethostname(host, sizeof(host) - 1);
-    pipc__log(PIPC__LOG_WARN, "srun was given --pcie-ipc, but its plugin %s (%s; it left \"%.60s\", "
-              "this library is %s); GPUs and cores may not be bound", why, host, task ? task : "",
-              PACKAGE_VERSION);
+    pipc__log(PIPC__LOG_WARN, "%s: %s", host, why.text);
 }

@@ -323,9 +323,9 @@ static const struct mark {
     {NULL, NULL, NULL},
     {NULL, "7.0:0.0.1", NULL},
     {PACKAGE_VERSION, "7.0:" PACKAGE_VERSION, NULL},
-    {PACKAGE_VERSION, NULL, "not installed on this node"},
-    {PACKAGE_VERSION, "7.0:0.0.1", "of another version on this node"},
-    {PACKAGE_VERSION, "nonsense", "plugin"},
+    {PACKAGE_VERSION, NULL, "this node's Slurm has not bound the task"},
+    {PACKAGE_VERSION, "7.0:0.0.1", "version 0.0.1 of the Slurm plugin"},
+    {PACKAGE_VERSION, "nonsense", "has not bound"},
 };
 
 static int mark_is_judged(ranks_t *all, int rank, void *arg)
