@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
@@ -17,6 +19,19 @@ struct head {
     uint8_t nonce[16];
 };
 
+/* The mappings that this process made as owner, so that its other ranks use the same addresses: a
+ * second mapping of the same memory would be twice the page tables, and tools that watch memory by
+ * address could not see what ranks do to each other. */
+typedef struct own_mapping {
+    struct own_mapping *next;
+    char *base;
+    size_t bytes;
+    int users;
+} own_mapping_t;
+
+static pthread_mutex_t own_lock = PTHREAD_MUTEX_INITIALIZER;
+static own_mapping_t *own_mappings;
+
 static bool map(pipc__segment_t *seg, int fd, size_t bytes)
 {
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -26,6 +41,58 @@ static bool map(pipc__segment_t *seg, int fd, size_t bytes)
     seg->base = p;
     seg->bytes = bytes;
     return true;
+}
+
+static bool remember(const pipc__segment_t *seg)
+{
+    own_mapping_t *m = malloc(sizeof(*m));
+
+    if (!m)
+        return false;
+    pthread_mutex_lock(&own_lock);
+    *m = (own_mapping_t){own_mappings, seg->base, seg->bytes, 1};
+    own_mappings = m;
+    pthread_mutex_unlock(&own_lock);
+    return true;
+}
+
+/* Use the mapping of another rank of this process; false when there is none with this nonce. */
+static bool join_own(pipc__segment_t *seg, const pipc__segment_handle_t *handle)
+{
+    if (handle->pid != getpid())
+        return false;
+    pthread_mutex_lock(&own_lock);
+    own_mapping_t *m = own_mappings;
+    while (m && (m->bytes != handle->bytes || memcmp(((struct head *)m->base)->nonce, handle->nonce,
+                                                     sizeof(handle->nonce))))
+        m = m->next;
+    if (m) {
+        m->users++;
+        *seg = (pipc__segment_t){m->base, m->bytes, -1};
+    }
+    pthread_mutex_unlock(&own_lock);
+    return m != NULL;
+}
+
+/* One user less of the own mapping at @base; false when somebody still uses it, or it is a peer's
+ * and then *foreign is set. */
+static bool forget(const char *base, bool *foreign)
+{
+    bool last = false;
+
+    pthread_mutex_lock(&own_lock);
+    own_mapping_t **at = &own_mappings;
+    while (*at && (*at)->base != base)
+        at = &(*at)->next;
+    *foreign = !*at;
+    if (*at && --(*at)->users == 0) {
+        own_mapping_t *gone = *at;
+        *at = gone->next;
+        free(gone);
+        last = true;
+    }
+    pthread_mutex_unlock(&own_lock);
+    return last;
 }
 
 pipc_status_t pipc__segment_create(pipc__segment_t *seg, size_t bytes,
@@ -49,7 +116,10 @@ pipc_status_t pipc__segment_create(pipc__segment_t *seg, size_t bytes,
     }
     memcpy(((struct head *)seg->base)->nonce, handle->nonce, sizeof(handle->nonce));
     handle->fd = seg->fd;
-    return PIPC_OK;
+    if (remember(seg))
+        return PIPC_OK;
+    pipc__segment_close(seg);
+    return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a shared segment");
 }
 
 pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handle_t *handle,
@@ -59,6 +129,8 @@ pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handl
     struct stat st;
 
     *seg = (pipc__segment_t){NULL, 0, -1};
+    if (join_own(seg, handle))
+        return PIPC_OK;
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", handle->pid, handle->fd);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
@@ -80,8 +152,9 @@ pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handl
 void pipc__segment_close(pipc__segment_t *seg)
 {
     int saved = errno;
+    bool foreign = true;
 
-    if (seg->base)
+    if (seg->base && (forget(seg->base, &foreign) || foreign))
         munmap(seg->base, seg->bytes);
     if (seg->fd > 0) /* a zeroed structure owns nothing: 0 is never ours */
         close(seg->fd);

@@ -26,8 +26,10 @@ typedef struct pipc__segment_handle {
 typedef struct pipc__segment {
     char *base; /* user data begins at base + PIPC__SEGMENT_HEAD; NULL: not mapped */
     size_t bytes;
-    int fd; /* -1 in a peer's mapping */
+    int fd; /* the owner's; -1 in a peer's mapping */
 } pipc__segment_t;
+
+/* Ranks that are threads of one process share the owner's mapping: it goes with its last user. */
 
 /* Make a segment with @bytes for the user (rounded up to pages; zeroed; pages are taken on first
  * touch). Fills @handle. */

@@ -143,7 +143,7 @@ endif
 tests_unit_health_SOURCES = tests/unit/health.c
 tests_unit_health_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
-tests_unit_health_guard_SOURCES = tests/unit/health_guard.c prolog/guard.c prolog/prolog.c prolog/say.c
+tests_unit_health_guard_SOURCES = tests/unit/health_guard.c $(GUARD)
 tests_unit_health_guard_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_guard_LDADD = $(CMOCKA_LIBS)
 tests_unit_health_facts_SOURCES = tests/unit/health_facts.c tests/unit/health_tree.c tests/unit/health_tree.h
@@ -179,3 +179,11 @@ endif
 tests_unit_spank_health_SOURCES = tests/unit/spank_health.c spank/health.c
 tests_unit_spank_health_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_spank_health_LDADD = libpipc-place.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/exec_threads
+endif
+tests_unit_exec_threads_SOURCES = tests/unit/exec_threads.c tests/unit/exec_calls.c tests/unit/exec_calls.h \
+	tests/unit/ranks.c tests/unit/ranks.h tests/unit/values.c tests/unit/values.h
+tests_unit_exec_threads_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_exec_threads_LDADD = libpipc-exec.la $(UNIT_LIBS)

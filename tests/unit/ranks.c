@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -140,6 +141,46 @@ int ranks_run(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg, 
 
     for (int r = 0; !rc && r < n; r++)
         rc = exits[r];
+    return rc;
+}
+
+/* --- threads as ranks ------------------------------------------------------------------------ */
+
+typedef struct thread_rank {
+    pthread_t thread;
+    ranks_t *all;
+    int rank, rc;
+    int (*body)(ranks_t *all, int rank, void *arg);
+    void *arg;
+} thread_rank_t;
+
+static void *thread_main(void *arg)
+{
+    thread_rank_t *t = arg;
+
+    t->rc = t->body(t->all, t->rank, t->arg);
+    return NULL;
+}
+
+int ranks_run_threads(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg)
+{
+    thread_rank_t t[PIPC__RANKS_MAX];
+    ranks_t *all = calloc(1, sizeof(*all));
+    int rc = 0;
+
+    if (!all)
+        abort();
+    all->n = n;
+    for (int r = 0; r < n; r++) {
+        t[r] = (thread_rank_t){.all = all, .rank = r, .body = body, .arg = arg};
+        if (pthread_create(&t[r].thread, NULL, thread_main, &t[r]))
+            abort();
+    }
+    for (int r = 0; r < n; r++) {
+        pthread_join(t[r].thread, NULL);
+        rc = rc ? rc : t[r].rc;
+    }
+    free(all);
     return rc;
 }
 

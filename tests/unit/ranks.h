@@ -22,6 +22,10 @@ int ranks_run(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg, 
 int ranks_run_each(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg, int seconds,
                    int *exits);
 
+/* As ranks_run(), with threads of this process as ranks: for tools that watch one process. No limit
+ * of time, and a rank that ends the process ends the test. */
+int ranks_run_threads(int n, int (*body)(ranks_t *all, int rank, void *arg), void *arg);
+
 /* This process is rank @rank of @n; the others are started by hand. They meet over @file, which
  * must be absent or empty at first. For tools that follow one process only. Returns what body()
  * returns. */
