@@ -1,9 +1,11 @@
 /* prolog/epilog_main.c - what a link in epilog.d points to */
+#include <stdlib.h>
+
 #include "prolog/epilog.h"
 #include "prolog/prolog.h"
 
 int main(void)
 {
     pipc__fail_open(PIPC__EPILOG_SECONDS);
-    return pipc__epilog();
+    return pipc__epilog(PIPC__STEPS_FOLDER, getenv("SLURM_JOB_ID"));
 }

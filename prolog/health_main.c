@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "epilog") == 0) {
         pipc__fail_open(PIPC__EPILOG_SECONDS);
-        return pipc__epilog();
+        return pipc__epilog(PIPC__STEPS_FOLDER, getenv("SLURM_JOB_ID"));
     }
     execv(PIPC_CHECKER, argc > 0 ? argv : nothing);
     fprintf(stderr, "pcie-ipc-health: %s: %s; install the package again\n", PIPC_CHECKER,

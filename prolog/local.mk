@@ -22,7 +22,8 @@ libpipc_gate_la_LIBADD = libpipc-core.la $(PCI_LIBS) $(JANSSON_LIBS) $(INIH_LIBS
 
 # What Slurm runs: libc only, so that no library that is missing can fail it (tests/unit/health_object.t).
 GUARD = prolog/guard.c prolog/guard.h prolog/prolog.c prolog/prolog.h prolog/say.c \
-	prolog/epilog.c prolog/epilog.h
+	prolog/epilog.c prolog/epilog.h spank/stepdir.c spank/stepdir.h \
+	runtime/base/error.c runtime/base/error.h
 GATE_PATHS = -DPIPC_CHECKER='"$(pkglibexecdir)/gate"' -DPIPC_LIBEXEC='"$(pkglibexecdir)"' \
 	-DPIPC_CONFIG='"$(sysconfdir)/pcie-ipc/pcie-ipc.conf"'
 

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "prolog/epilog.h"
 #include "prolog/prolog.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -191,6 +192,55 @@ static void its_own_crash_lets_the_job_run(void **state)
     }
 }
 
+/* ---- the epilog ---- */
+
+/* Make <folder>/steps/NAME, with a socket's stand-in in it. */
+static void leave(const char *name)
+{
+    char path[192];
+
+    snprintf(path, sizeof(path), "%s/steps/%s", folder, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof(path), "%s/steps/%s/rank0", folder, name);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fclose(f);
+}
+
+static bool is_there(const char *name)
+{
+    char path[192];
+
+    snprintf(path, sizeof(path), "%s/steps/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+static void the_epilog_removes_what_the_job_left(void **state)
+{
+    static const char *const no_job[] = {NULL, "",   "0",  "-7",         "+7",
+                                         " 7", "7 ", "7x", "4294967296", "*"};
+    char base[96], own[32], other[32];
+    unsigned int me = geteuid();
+
+    (void)state;
+    snprintf(base, sizeof(base), "%s/steps", folder);
+    assert_int_equal(pipc__epilog(base, "7"), 0); /* no step ever was here */
+    assert_int_equal(mkdir(base, 0700), 0);
+    assert_int_equal(chmod(base, 01777), 0);
+    snprintf(own, sizeof(own), "%u.7.0", me);
+    snprintf(other, sizeof(other), "%u.77.0", me);
+    leave(own);
+    leave(other);
+    for (size_t i = 0; i < COUNT(no_job); i++)
+        assert_int_equal(pipc__epilog(base, no_job[i]), 0);
+    assert_true(is_there(own));
+    assert_int_equal(pipc__epilog(base, "7"), 0);
+    assert_false(is_there(own));
+    assert_true(is_there(other));
+    assert_int_equal(pipc__epilog(base, "77"), 0);
+    assert_int_equal(rmdir(base), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -199,6 +249,8 @@ int main(void)
                                         remove_folder),
         cmocka_unit_test_setup_teardown(closed_standard_files, make_folder, remove_folder),
         cmocka_unit_test(its_own_crash_lets_the_job_run),
+        cmocka_unit_test_setup_teardown(the_epilog_removes_what_the_job_left, make_folder,
+                                        remove_folder),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
