@@ -159,7 +159,7 @@ static void a_foreign_or_dead_process_is_not_mapped(void **state)
 
 static void each_wait_is_needed(void **state)
 {
-    exec_job_t job = make_job(small_counts, -1, 66);
+    exec_job_t job = make_job(small_counts, -1, 44);
 
     (void)state;
     job.max_usec = 2000;
