@@ -26,7 +26,7 @@ static int part_end(const pipc__way_t *ways, int from, int n, int level)
 /* Deal out[n], which holds parts one behind the other, end[p] their ends, one of each in turn. */
 static void take_turns(int *out, int n, const int *end, int parts)
 {
-    int dealt[PIPC__BIND_MAX], count = 0;
+    int dealt[PIPC__BIND_MAX] = {0}, count = 0;
 
     for (int turn = 0; count < n; turn++)
         for (int p = 0; p < parts; p++) {
