@@ -57,6 +57,9 @@ test_expect_success 'once it is repaired the node runs jobs' 'srun -w n2 true &&
 gate_node n2 8 'mode = report' 'cache = 0'
 test_expect_success 'under report a job runs' 'srun -w n2 true && wait_node n2 idle'
 is 'and the fault is on record' "$(snapshot n2 verdict)" drain
+test_expect_fail 'where a step that asks for health fails' 'srun -w n2 --pcie-ipc=health:require touch ran 2>err'
+like 'and is told the reason' "$(cat err)" '0000:01:00.0: link is x8 \(PCI001\)'
+test_expect_success 'and on a well node runs' 'srun -w n1 --pcie-ipc=health:require true && wait_node n1 idle'
 gate_node n2 8 'cache = 0'
 test_expect_success 'report is the default' 'srun -w n2 true && wait_node n2 idle'
 gate_node n2 8 'mode = enforce' 'cache = 0'
@@ -71,6 +74,16 @@ gate_node n2 16 'mode = enforce' 'cache = 0'
 wait_node n2 'drain(ed|ing)' && resume_node n2
 test_expect_success 'what a user sets changes nothing' '
     SPANK_PCIE_IPC_HEALTH=drain srun --export=ALL,PATH=/nonexistent,LD_PRELOAD=/nonexistent.so -w n2 /bin/true 2>/dev/null && wait_node n2 idle'
+
+# --- the epilog --------------------------------------------------------------------------------------------
+steps=/run/pcie-ipc/steps
+on_node n1 sh -c "umask 0 && mkdir -p -m 1777 $steps && mkdir -m 700 $steps/0.4000000000.0"
+steps_are() {
+    test "$(on_node n1 ls "$steps" | xargs)" = "$1"
+}
+test_expect_success 'the epilog removes what a step of the job left, and nothing else' '
+    srun -w n1 sh -c "mkdir -m 700 $steps/0.\$SLURM_JOB_ID.99 && ls $steps" >out && grep -q "\.99$" out &&
+    until_true 10 steps_are 0.4000000000.0 && wait_node n1 idle'
 
 # --- several at once ----------------------------------------------------------------------------------------
 gate_node n1 16 'mode = enforce' 'cache = 300'
