@@ -129,7 +129,8 @@ static bool never_trained(const judge_t *j, const pipc__fact_t *f)
     return false;
 }
 
-/* A GPU whose port is not in view: what it can do itself is all there is to compare with. */
+/* A GPU, or the switch of its card, whose port is not in view: what it can do itself is all there
+ * is to compare with. */
 static void judge_alone(judge_t *j, const pipc__fact_t *f)
 {
     const pipc__express_t *l = &f->link;
@@ -251,7 +252,7 @@ static void judge_device(judge_t *j, const pipc__fact_t *f)
             return;
         judge_width(j, p, f);
         judge_speed(j, p, f);
-    } else if (f->gpu) {
+    } else if (f->gpu || (!p && f->link.port == PIPC__EXPRESS_UPSTREAM)) {
         judge_alone(j, f);
         judge_speed(j, NULL, f);
     }

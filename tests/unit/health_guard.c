@@ -171,6 +171,32 @@ static void closed_standard_files(void **state)
     assert_int_equal(WEXITSTATUS(status), 1);
 }
 
+/* A check that SIGKILL does not end, as one that sleeps in a driver: it is left alone in time. */
+static bool cannot_kill;
+
+int __real_kill(pid_t pid, int number);
+int __wrap_kill(pid_t pid, int number);
+int __wrap_kill(pid_t pid, int number)
+{
+    return cannot_kill ? 0 : __real_kill(pid, number);
+}
+
+static void what_cannot_be_killed_is_not_waited_for(void **state)
+{
+    struct timespec start, end;
+    char out[65536];
+
+    (void)state;
+    write_script("exec /bin/sleep 30\n");
+    cannot_kill = true;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    assert_int_equal(prolog(script, out, sizeof(out)), 0);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    cannot_kill = false;
+    assert_non_null(strstr(out, "gave no answer in 1.5 s; the job runs"));
+    assert_true(end.tv_sec - start.tv_sec < 20);
+}
+
 /* A fault of the prolog itself, and its own hang. */
 static void its_own_crash_lets_the_job_run(void **state)
 {
@@ -248,6 +274,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_run_lets_the_job_run, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(closed_standard_files, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_cannot_be_killed_is_not_waited_for, make_folder,
+                                        remove_folder),
         cmocka_unit_test(its_own_crash_lets_the_job_run),
         cmocka_unit_test_setup_teardown(the_epilog_removes_what_the_job_left, make_folder,
                                         remove_folder),

@@ -145,6 +145,7 @@ tests_unit_health_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_guard_SOURCES = tests/unit/health_guard.c $(GUARD)
 tests_unit_health_guard_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_guard_LDFLAGS = -Wl,--wrap=kill
 tests_unit_health_guard_LDADD = $(CMOCKA_LIBS)
 tests_unit_health_facts_SOURCES = tests/unit/health_facts.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_facts_CFLAGS = $(UNIT_CFLAGS) $(PCI_CFLAGS)
