@@ -71,8 +71,8 @@ pipc_status_t pipc__meeting_open(pipc__meeting_t *m, const char *path, const cha
     m->dir = open(plain, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (m->dir < 0 || fstat(m->dir, &st)) {
         pipc_status_t rc = pipc__fail(err, PIPC_ERR_EXCHANGE, "PCIE_IPC_DIR=%.200s: %s; the plugin of "
-                                      "srun --pcie-ipc makes it on each node of the step", path,
-                                      strerror(errno));
+                                      "srun --pcie-ipc makes it on each node of the step, and a "
+                                      "container must be given it", path, strerror(errno));
         pipc__meeting_close(m);
         return rc;
     }
@@ -142,20 +142,22 @@ static pipc_status_t fail_foreign(const pipc__meeting_t *m, pipc__error_t *err)
 
 /* --- local rank 0 ---------------------------------------------------------------------------- */
 
-/* May what stands under the name be replaced? Yes for nothing, a socket nobody listens on, and word
- * of a failure: an earlier process of this step left them. */
-static pipc_status_t judge_leftover(const pipc__meeting_t *m, pipc__error_t *err)
+/* Remove what an earlier process of this step left under the name: a socket nobody listens on, or word
+ * of a failure. Anything else stays, and is the error. */
+static pipc_status_t clear_leftover(const pipc__meeting_t *m, pipc__error_t *err)
 {
     struct stat st;
     pipc__notice_t notice;
 
     if (fstatat(m->dir, m->name, &st, AT_SYMLINK_NOFOLLOW))
         return errno == ENOENT ? PIPC_OK : pipc__fail_errno(err, "%s/%s", m->path, m->name);
-    if (S_ISREG(st.st_mode) && pipc__notice_read(m->dir, m->name, &notice))
-        return PIPC_OK;
-    if (!S_ISSOCK(st.st_mode))
+    if (!S_ISSOCK(st.st_mode) &&
+        !(S_ISREG(st.st_mode) && pipc__notice_read(m->dir, m->name, &notice)))
         return fail_foreign(m, err);
-    int pid = 0, fd = connect_to(m);
+    int pid = 0, fd = S_ISSOCK(st.st_mode) ? connect_to(m) : -1;
+    bool silent = !S_ISSOCK(st.st_mode) || (fd < 0 && errno == ECONNREFUSED);
+    if (fd < 0 && (!silent || unlinkat(m->dir, m->name, 0)) && errno != ENOENT)
+        return pipc__fail_errno(err, "%s/%s", m->path, m->name);
     if (fd < 0)
         return PIPC_OK;
     pipc__meeting_same_user(fd, &pid);
@@ -177,35 +179,48 @@ static bool random_name(char *name, size_t cap)
 }
 
 /* Listen under a name of its own first: who finds the right name must find somebody listening. */
-static bool listen_at(pipc__meeting_t *m, int fd)
+static bool listen_at(const pipc__meeting_t *m, int fd, const char *temporary)
 {
-    char temporary[32];
-
-    if (!random_name(temporary, sizeof(temporary)))
-        return false;
     struct sockaddr_un a = address(m, temporary);
-    if (bind(fd, (const struct sockaddr *)&a, sizeof(a)))
-        return false;
-    m->made = !listen(fd, PIPC__GROUP_MAX) && !renameat(m->dir, temporary, m->dir, m->name);
-    if (!m->made) {
-        int saved = errno;
-        unlinkat(m->dir, temporary, 0);
-        errno = saved;
-    }
+
+    return !bind(fd, (const struct sockaddr *)&a, sizeof(a)) && !listen(fd, PIPC__GROUP_MAX);
+}
+
+/* Never over another process's: a plain rename would take the name from a second local rank 0, whose
+ * peers would then wait for ever. */
+static bool publish(pipc__meeting_t *m, const char *temporary)
+{
+    m->made = !renameat2(m->dir, temporary, m->dir, m->name, RENAME_NOREPLACE);
+    if (!m->made && (errno == EINVAL || errno == ENOSYS)) /* a file system without it */
+        m->made = !renameat(m->dir, temporary, m->dir, m->name);
     return m->made;
+}
+
+static pipc_status_t listen_and_publish(pipc__meeting_t *m, int fd, const char *temporary,
+                                        pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+
+    if (fd < 0 || !listen_at(m, fd, temporary))
+        return pipc__fail_errno(err, "a socket %s/%s", m->path, m->name);
+    while (!(st = clear_leftover(m, err)) && !publish(m, temporary))
+        if (errno != EEXIST)
+            return pipc__fail_errno(err, "%s/%s", m->path, m->name);
+    return st;
 }
 
 pipc_status_t pipc__meeting_listen(pipc__meeting_t *m, int *fd, pipc__error_t *err)
 {
-    pipc_status_t st = judge_leftover(m, err);
+    char temporary[32];
 
     *fd = -1;
-    if (st)
-        return st;
+    if (!random_name(temporary, sizeof(temporary)))
+        return pipc__fail_errno(err, "getrandom");
     *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (*fd >= 0 && listen_at(m, *fd))
+    pipc_status_t st = listen_and_publish(m, *fd, temporary, err);
+    if (!st)
         return PIPC_OK;
-    st = pipc__fail_errno(err, "a socket %s/%s", m->path, m->name);
+    unlinkat(m->dir, temporary, 0);
     if (*fd >= 0)
         close(*fd);
     *fd = -1;

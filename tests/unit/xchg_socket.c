@@ -378,6 +378,32 @@ static void a_second_local_rank_0_is_refused(void **state)
     close(fd);
 }
 
+/* Both come at the same time and find nothing. */
+static int two_of_a_kind(ranks_t *all, int rank, void *arg)
+{
+    pipc__error_t err = {PIPC_OK, ""};
+    int failed[3], mine;
+
+    (void)arg;
+    be(dir, rank == 2, 2);
+    ranks_gather(all, rank, NULL, 0, NULL);
+    if (rank == 2)
+        usleep(20 * 1000);
+    mine = exchange(&err) != PIPC_OK;
+    MUST(!mine || strstr(err.text, "two processes say"));
+    ranks_gather(all, rank, &mine, sizeof(mine), failed);
+    MUST(failed[0] + failed[1] == 1 && !failed[2]);
+    return 0;
+}
+
+static void two_local_ranks_0_never_share_a_name(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(ranks_run(3, two_of_a_kind, NULL, 5), 0);
+    assert_int_equal(entries(dir), 0);
+}
+
 /* --- strange connections ---------------------------------------------------------------------------- */
 
 static int lines;
@@ -693,6 +719,7 @@ int main(void)
         IN_A_DIR(nodes_do_not_meet_in_a_directory_they_share),
         IN_A_DIR(what_an_earlier_program_left_is_replaced),
         IN_A_DIR(a_second_local_rank_0_is_refused),
+        IN_A_DIR(two_local_ranks_0_never_share_a_name),
         IN_A_DIR(strangers_are_dropped_and_false_ranks_refused),
         IN_A_DIR(a_rank_that_dies_is_named_to_those_who_came_and_to_those_who_come),
         IN_A_DIR(without_a_place_to_meet_there_is_a_clear_error),
