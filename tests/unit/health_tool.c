@@ -17,6 +17,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "prolog/check.h"
 #include "prolog/gate.h"
 #include "prolog/links.h"
 #include "tests/unit/health_tree.h"
@@ -263,6 +264,49 @@ static void one_check_serves_several_prologs(void **state)
     ASSERT_SAYS(g.said, "link is x8");
 }
 
+/* Every check leaves a byte in a file, whichever process made it. */
+pipc_status_t __real_pipc__check(const pipc__source_t *source, pipc__findings_t *out,
+                                 pipc__error_t *err);
+pipc_status_t __wrap_pipc__check(const pipc__source_t *source, pipc__findings_t *out,
+                                 pipc__error_t *err);
+pipc_status_t __wrap_pipc__check(const pipc__source_t *source, pipc__findings_t *out,
+                                 pipc__error_t *err)
+{
+    char path[128];
+
+    snprintf(path, sizeof(path), "%s/checks", tree);
+    FILE *f = fopen(path, "a");
+    assert_non_null(f);
+    fputc('.', f);
+    fclose(f);
+    return __real_pipc__check(source, out, err);
+}
+
+static void eight_prologs_at_once_make_one_check(void **state)
+{
+    char path[128];
+    struct stat st;
+    pid_t pid[8];
+    int status;
+
+    (void)state;
+    tree_gpu(1, 8);
+    configure("mode = enforce\ncache = 300\n");
+    for (int i = 0; i < 8; i++) {
+        pid[i] = fork();
+        assert_true(pid[i] >= 0);
+        if (pid[i] == 0)
+            _exit(strcmp(run_gate().record, "pcie-ipc-verdict 1 n0 refuse\n") != 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
+        assert_int_equal(status, 0);
+    }
+    snprintf(path, sizeof(path), "%s/checks", tree);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_size, 1);
+}
+
 /* A cache of another boot, of another time, of another machine, or that is no snapshot at all. */
 static void a_cache_that_is_not_of_now_is_not_used(void **state)
 {
@@ -389,6 +433,7 @@ int main(void)
         IN_TREE(refuses_under_enforce_only),
         IN_TREE(wrong_configuration_only_reports),
         IN_TREE(one_check_serves_several_prologs),
+        IN_TREE(eight_prologs_at_once_make_one_check),
         IN_TREE(a_cache_that_is_not_of_now_is_not_used),
         IN_TREE(what_stands_in_the_way_is_not_followed),
         IN_TREE(links),

@@ -153,6 +153,7 @@ tests_unit_health_facts_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_facts_LDFLAGS = -Wl,--wrap=pci_get_dev
 tests_unit_health_tool_SOURCES = tests/unit/health_tool.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_tool_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_tool_LDFLAGS = -Wl,--wrap=pipc__check
 tests_unit_health_tool_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_config_SOURCES = tests/unit/config.c
 tests_unit_config_CFLAGS = $(UNIT_CFLAGS)
