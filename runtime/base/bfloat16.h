@@ -15,7 +15,8 @@ static inline float pipc__bfloat16_to_float(uint16_t b)
     return f;
 }
 
-/* To nearest, ties to even. A carry out of the mantissa raises the exponent, up to infinity: right. */
+/* To nearest, ties to even. A carry out of the mantissa raises the exponent, up to infinity: right.
+ */
 static inline uint16_t pipc__float_to_bfloat16(float f)
 {
     uint32_t bits;

@@ -65,7 +65,7 @@ static int most_ranks(void)
     return ngpus < PIPC__RANKS_MAX ? ngpus : PIPC__RANKS_MAX;
 }
 
-static void every_plan_type_size_and_alignment_sums_right(void **state)
+static void every_plan_type_operation_size_and_alignment_is_right(void **state)
 {
     (void)state;
     for (int n = 1; n <= most_ranks(); n++)
@@ -378,10 +378,10 @@ static int all_tests(void)
         cmocka_unit_test(a_thread_without_context_is_told),
         cmocka_unit_test(a_peer_that_does_not_fit_is_refused),
 #endif
-        cmocka_unit_test(every_plan_type_size_and_alignment_sums_right),
+        cmocka_unit_test(every_plan_type_operation_size_and_alignment_is_right),
     };
     const struct CMUnitTest together[] = {
-        cmocka_unit_test(every_plan_type_size_and_alignment_sums_right),
+        cmocka_unit_test(every_plan_type_operation_size_and_alignment_is_right),
 #ifdef PIPC_PERTURB
         cmocka_unit_test(each_wait_is_needed),
         cmocka_unit_test(the_second_staging_area_is_needed),

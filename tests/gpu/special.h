@@ -20,8 +20,9 @@ void special_expect(void *dst, pipc_dtype_t dtype, pipc_redop_t op);
 /* Are two elements the same bits, NaNs of any sign and payload being the same? */
 bool special_same(const void *a, const void *b, pipc_dtype_t dtype);
 
-/* Is @nccl the average that NCCL makes of the inputs at @i of a period? It rounds halves to the type
- * before it adds them, or fuses one of the products with the sum; both show in subnormals alone. */
+/* Is @nccl the average that NCCL makes of the inputs at @i of a period? It rounds halves to the
+ * type before it adds them, or fuses one of the products with the sum; both show in subnormals
+ * alone. */
 bool special_is_nccl_average(const void *nccl, pipc_dtype_t dtype, size_t i);
 
 #endif

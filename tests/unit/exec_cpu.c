@@ -42,7 +42,7 @@ static exec_job_t make_job(const size_t *sizes, int plan, int calls)
     };
 }
 
-static void every_plan_type_size_and_alignment_sums_right(void **state)
+static void every_plan_type_operation_size_and_alignment_is_right(void **state)
 {
     (void)state;
     for (int n = 1; n <= PIPC__RANKS_MAX; n = n < 5 ? n + 1 : n * 2 - 2)
@@ -193,7 +193,7 @@ int main(void)
         cmocka_unit_test(staging_that_is_too_small_is_refused),
         cmocka_unit_test(a_foreign_or_dead_process_is_not_mapped),
 #endif
-        cmocka_unit_test(every_plan_type_size_and_alignment_sums_right),
+        cmocka_unit_test(every_plan_type_operation_size_and_alignment_is_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -370,18 +370,22 @@ static void the_checker_refuses_every_fault(void **state)
     }
 }
 
-static void two_shot_needs_its_second_area_only_between_calls(void **state)
+static void two_halves_need_a_second_area_only_between_calls(void **state)
 {
-    /* Its second shot tells everybody that the first one was read, and the next first shot that the
-     * second was; only a call that cuts staging differently can come too early. */
-    pipc__plan_t *p = make(PIPC__TWO_SHOT, 4);
-    pipc__check_call_t calls[2] = {{p, 3, 2, true}, {p, 3, 1, true}};
-    pipc__error_t err;
+    /* The second half of two-shot and of the ring tells everybody that the first one was read, and
+     * the next first half that the second was; only a call that cuts staging differently can come
+     * too early. */
+    static const pipc__plan_kind_t kinds[] = {PIPC__TWO_SHOT, PIPC__RING};
 
     (void)state;
-    assert_int_equal(pipc__plan_check(calls, 1, 1, &err), PIPC_OK);
-    assert_int_equal(pipc__plan_check(calls, 2, 1, &err), PIPC_ERR_INVALID);
-    pipc__plan_free(p);
+    for (int i = 0; i < 2; i++) {
+        pipc__plan_t *p = make(kinds[i], 4);
+        pipc__check_call_t calls[2] = {{p, 3, 2, true}, {p, 3, 1, true}};
+        pipc__error_t err;
+        assert_int_equal(pipc__plan_check(calls, 1, 1, &err), PIPC_OK);
+        assert_int_equal(pipc__plan_check(calls, 2, 1, &err), PIPC_ERR_INVALID);
+        pipc__plan_free(p);
+    }
 }
 
 static void two_calls_that_cut_staging_differently_may_not_overlap(void **state)
@@ -422,7 +426,7 @@ int main(void)
         cmocka_unit_test(any_plan_may_follow_any_other),
         cmocka_unit_test(a_plan_needs_1_to_16_ranks),
         cmocka_unit_test(the_checker_refuses_every_fault),
-        cmocka_unit_test(two_shot_needs_its_second_area_only_between_calls),
+        cmocka_unit_test(two_halves_need_a_second_area_only_between_calls),
         cmocka_unit_test(two_calls_that_cut_staging_differently_may_not_overlap),
         cmocka_unit_test(calls_of_different_rank_counts_are_refused),
     };
