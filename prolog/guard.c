@@ -17,8 +17,7 @@
 #define FDS_MAX 1024 /* closed one by one where the kernel has no close_range() */
 #define KEEP_FDS 4   /* 0, 1, 2 and the record's */
 
-/* ---- the child --------------------------------------------------------------------------------
- */
+/* ---- the child ----------------------------------------------------------------------------- */
 
 static void close_others(void)
 {
@@ -54,8 +53,7 @@ static void child(const char *path, char *const argv[], int record, int said)
     _exit(127);
 }
 
-/* ---- the parent -------------------------------------------------------------------------------
- */
+/* ---- the parent ---------------------------------------------------------------------------- */
 
 static long now_ms(void)
 {

@@ -19,7 +19,7 @@ typedef struct judge {
     pipc_status_t status;
 } judge_t;
 
-/* ---- saying it ------------------------------------------------------------------------------- */
+/* ---- saying it ----------------------------------------------------------------------------- */
 
 static void find(judge_t *j, pipc__code_t code, const pipc__fact_t *f, const char *expected,
                  const char *fmt, ...) __attribute__((format(printf, 5, 6)));
@@ -53,8 +53,7 @@ static const char *speed_text(int mts, char out[24])
     return out;
 }
 
-/* ---- what a device is -------------------------------------------------------------------------
- */
+/* ---- what a device is ---------------------------------------------------------------------- */
 
 static int min_known(int a, int b)
 {
@@ -110,8 +109,7 @@ static bool inside_card(const judge_t *j, const pipc__fact_t *f)
            p->link.port == PIPC__EXPRESS_DOWNSTREAM;
 }
 
-/* ---- one link ---------------------------------------------------------------------------------
- */
+/* ---- one link ------------------------------------------------------------------------------ */
 
 /* The same part elsewhere in this machine has all its lanes, and this one has not even got past the
  * speeds that need no equalization: its link never trained. Narrow alone is no fault where the port

@@ -149,8 +149,7 @@ static int parse(int argc, char **argv, int verb, wants_t *w)
     return -1;
 }
 
-/* ---- verbs ------------------------------------------------------------------------------------
- */
+/* ---- verbs --------------------------------------------------------------------------------- */
 
 static int exit_status(pipc__severity_t verdict)
 {

@@ -29,7 +29,7 @@ const pipc__config_key_t pipc__config_keys[] = {
     {NULL, NULL, PIPC__CONFIG_ENUM, NULL, NULL, 0, 0, NULL},
 };
 
-/* ---- values ---------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------- */
 
 /* Store @text; false when it is no value of this key. */
 static bool set(const pipc__config_key_t *k, const char *text, pipc__config_t *out)
@@ -83,7 +83,7 @@ static void wanted(const pipc__config_key_t *k, char *buf, size_t cap)
         used += (size_t)snprintf(buf + used, cap - used, "%s %s", v == k->values ? "" : ",", *v);
 }
 
-/* ---- the text -------------------------------------------------------------------------------- */
+/* ---- the text ------------------------------------------------------------------------------ */
 
 typedef struct parse {
     pipc__config_t *out;
@@ -150,7 +150,7 @@ static pipc_status_t parse_text(const char *path, const char *text, pipc__config
                   : PIPC_OK;
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------------------------ */
 
 static pipc_status_t trust(const char *path, const char *what, const struct stat *st, uid_t owner,
                            pipc__error_t *err)

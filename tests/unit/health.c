@@ -471,8 +471,7 @@ static void codes_are_numbered_in_order(void **state)
     assert_int_equal(pipc__severity_parse(NULL), PIPC__SEVERITIES);
 }
 
-/* ---- config space ------------------------------------------------------------------------------
- */
+/* ---- config space -------------------------------------------------------------------------- */
 
 /* An x16 Gen4 endpoint at x8 Gen1 with L1 on; its capability is the second of two. */
 static void make_config(unsigned char c[256])

@@ -218,7 +218,7 @@ static void its_own_crash_lets_the_job_run(void **state)
     }
 }
 
-/* ---- the epilog ---- */
+/* ---- the epilog ---------------------------------------------------------------------------- */
 
 /* Make <folder>/steps/NAME, with a socket's stand-in in it. */
 static void leave(const char *name)

@@ -15,4 +15,12 @@ for program in pcie-ipc-health prolog/prolog prolog/epilog; do
     *) is "$program links libc only" "$(needed "$PIPC_BUILDDIR/$program")" libc.so.6 ;;
     esac
 done
+
+# The plugin and the gate meet in two places; each has its own default for them.
+defined() {
+    sed -n "s/^#define $2 \"\(.*\)\".*/\1/p" "$PIPC_SRCDIR/prolog/$1"
+}
+plugin=$(grep -E 'args->(rundir|health) = ' "$PIPC_SRCDIR/spank/args.c")
+like 'the epilog sweeps where the plugin makes folders' "$plugin" "rundir = \"$(defined epilog.h PIPC__STEPS_FOLDER)\";"
+like 'the plugin reads the snapshot that the prolog writes' "$plugin" "health = \"$(defined snapshot.h PIPC__RUN_FOLDER)/health.json\";"
 done_testing

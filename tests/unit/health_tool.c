@@ -24,7 +24,7 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* ---- the tool -------------------------------------------------------------------------------- */
+/* ---- the tool ------------------------------------------------------------------------------ */
 
 /* Run the checker in a shell; its exit status, and what it printed (both streams) in @out. */
 static int run(const char *arguments, char *out, size_t cap)
@@ -134,7 +134,7 @@ static void the_manual_knows_all(void **state)
     free(page);
 }
 
-/* ---- the gate -------------------------------------------------------------------------------- */
+/* ---- the gate ------------------------------------------------------------------------------ */
 
 static char config[128], folder[128];
 
@@ -374,7 +374,7 @@ static void what_stands_in_the_way_is_not_followed(void **state)
     assert_string_equal(g.record, "pcie-ipc-verdict 1 n0 refuse\n");
 }
 
-/* ---- links ----------------------------------------------------------------------------------- */
+/* ---- links --------------------------------------------------------------------------------- */
 
 /* Make or remove the link, and compare what was said. */
 static void link_says(bool remove, pipc_status_t want, const char *what)
