@@ -51,10 +51,10 @@ static int make_dir(void **state)
 
 static int remove_dir(void **state)
 {
-    char command[128];
+    char command[192];
 
     (void)state;
-    snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+    snprintf(command, sizeof(command), "rm -rf '%s' '%s.done'", dir, dir);
     return system(command);
 }
 
@@ -345,7 +345,7 @@ static void what_an_earlier_program_left_is_replaced(void **state)
 
     (void)state;
     close(listen_there()); /* its local rank 0 was killed; ours comes last */
-    usleep(20 * 1000); /* processes begin in ticks of 10 ms */
+    usleep(100 * 1000); /* clearly before the ranks begin */
     assert_int_equal(ranks_run(3, one_is_late, &late, 10), 0);
     assert_int_equal(entries(dir), 0);
 
