@@ -62,13 +62,6 @@ static bool wants_cpu_bind(spank_t sp)
 
 void pipc__srun_launch(spank_t sp, bool wanted)
 {
-    static unsigned int components;
-    pipc__wishes_t wishes = {.component = components++};
-    char text[32];
-
-    if (!wanted)
-        return;
-    wishes.cpu = wants_cpu_bind(sp);
-    pipc__wishes_write(&wishes, text, sizeof(text));
-    setenv(PIPC__WISHES_ENV, text, 1);
+    if (wanted && wants_cpu_bind(sp))
+        setenv(PIPC__WISHES_ENV, PIPC__WISHES_CPU, 1);
 }

@@ -10,8 +10,8 @@
  * was told, and say by PCIE_IPC_WANTED that this one is to be bound. */
 void pipc__srun_begin(bool wanted);
 
-/* From local_user_init in srun, once for each component of a heterogeneous step: hand on the user's
- * own wishes (wishes.h) if the step is to be bound. */
+/* From local_user_init in srun: hand on the user's own wishes (wishes.h) if the step is to be
+ * bound. */
 void pipc__srun_launch(spank_t sp, bool wanted);
 
 #endif

@@ -38,7 +38,7 @@ static struct {
     bool ignored; /* the option's text was not understood: as if it had not been given */
     pipc__args_t args;
     pipc__spank_options_t options;
-    pipc__wishes_t wishes;
+    bool cpu_bind;     /* is the user's */
     pipc__view_t view; /* what slurmstepd may open and was told */
     pipc__cpus_t cpus; /* what it may run on */
     const pipc__spank_ops_t *ops;
@@ -93,7 +93,7 @@ static void prepare_dir(spank_t sp, uint32_t id)
         pipc__fail(&step.dir.error, PIPC_ERR_SYSTEM, "Slurm does not tell whose step this is");
         return;
     }
-    pipc__stepdir_name(step.dir.uid, job, id, step.wishes.component, step.dir.name);
+    pipc__stepdir_name(step.dir.uid, job, id, step.dir.name);
     if (!pipc__stepdir_base(step.args.rundir, step.dir.base, sizeof(step.dir.base)))
         pipc__fail(&step.dir.error, PIPC_ERR_INVALID,
                    "plugstack.conf: rundir= is no path, or is longer than %zu bytes",
@@ -104,7 +104,7 @@ static void prepare_dir(spank_t sp, uint32_t id)
 
 void pipc__step_prepare(spank_t sp, int argc, char **argv)
 {
-    char wishes[32] = "";
+    char wish[32];
     uint32_t id;
 
     if (spank_get_item(sp, S_JOB_STEPID, &id) != ESPANK_SUCCESS || id >= FIRST_SPECIAL_STEP)
@@ -116,8 +116,8 @@ void pipc__step_prepare(spank_t sp, int argc, char **argv)
     step.ignored = pipc__flag_options(&step.options, &step.error) != PIPC_OK;
     if (step.ignored)
         return;
-    spank_getenv(sp, PIPC__WISHES_ENV, wishes, sizeof(wishes));
-    pipc__wishes_read(wishes, &step.wishes);
+    step.cpu_bind = spank_getenv(sp, PIPC__WISHES_ENV, wish, sizeof(wish)) == ESPANK_SUCCESS &&
+                    !strcmp(wish, PIPC__WISHES_CPU);
     prepare_dir(sp, id);
     if (step.dir.error.status) /* to the user only with verbose */
         slurm_info("pcie-ipc: %s", step.dir.error.text);
@@ -188,7 +188,7 @@ static void get_wishes(spank_t sp, pipc__task_t *t, bool *mem)
     spank_getenv(sp, "SLURMD_TRES_BIND", tres, sizeof(tres));
     *mem = pipc__wish_mem(type);
     t->in.keep_list = pipc__wish_gpu(tres);
-    t->in.keep_cpus = step.wishes.cpu;
+    t->in.keep_cpus = step.cpu_bind;
 }
 
 static void gather(spank_t sp, pipc__task_t *t)

@@ -28,13 +28,9 @@ int pipc__stepdir_base(const char *base, char *out, size_t cap)
     return *out == '/' && n > 0 && (size_t)n < cap;
 }
 
-void pipc__stepdir_name(uid_t uid, uint32_t job, uint32_t step, unsigned int comp,
-                        char out[PIPC__STEPDIR_NAME_MAX])
+void pipc__stepdir_name(uid_t uid, uint32_t job, uint32_t step, char out[PIPC__STEPDIR_NAME_MAX])
 {
-    int n = snprintf(out, PIPC__STEPDIR_NAME_MAX, "%u.%u.%u", (unsigned int)uid, job, step);
-
-    if (comp)
-        snprintf(out + n, PIPC__STEPDIR_NAME_MAX - (size_t)n, ".%u", comp);
+    snprintf(out, PIPC__STEPDIR_NAME_MAX, "%u.%u.%u", (unsigned int)uid, job, step);
 }
 
 static bool is_folder(const struct stat *st, uid_t owner, mode_t mode)
@@ -176,16 +172,16 @@ pipc_status_t pipc__stepdir_remove(const char *base, const char *name, uid_t uid
     return rc;
 }
 
-/* "UID.JOB.STEP[.COMP]" and nothing else: the name that pipc__stepdir_name() makes of its numbers.
+/* "UID.JOB.STEP" and nothing else: the name that pipc__stepdir_name() makes of its numbers.
  */
 static bool parse(const char *name, unsigned int *uid, uint32_t *job)
 {
     char again[PIPC__STEPDIR_NAME_MAX];
-    unsigned int step, comp = 0;
+    uint32_t step;
 
-    if (sscanf(name, "%u.%u.%u.%u", uid, job, &step, &comp) < 3)
+    if (sscanf(name, "%u.%u.%u", uid, job, &step) != 3)
         return false;
-    pipc__stepdir_name(*uid, *job, step, comp, again);
+    pipc__stepdir_name(*uid, *job, step, again);
     return !strcmp(name, again);
 }
 

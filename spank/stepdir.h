@@ -1,7 +1,7 @@
 /* spank/stepdir.h - a private folder for each step on each node: PCIE_IPC_DIR
  *
  *     BASE                      root's, mode 1777, made as root before any task
- *     BASE/UID.JOB.STEP[.COMP]  the user's, mode 0700, made by the first task as the user
+ *     BASE/UID.JOB.STEP         the user's, mode 0700, made by the first task as the user
  *
  * The tasks of a step meet there by sockets where there is no PMIx. Any user can make entries in
  * BASE, also before us and under our names, so nothing in it is believed without a look at owner
@@ -23,10 +23,9 @@
  * or is not absolute. */
 int pipc__stepdir_base(const char *base, char *out, size_t cap);
 
-/* "UID.JOB.STEP", and ".COMP" if @comp > 0: components of a heterogeneous step share job and step.
- */
-void pipc__stepdir_name(uid_t uid, uint32_t job, uint32_t step, unsigned int comp,
-                        char out[PIPC__STEPDIR_NAME_MAX]);
+/* "UID.JOB.STEP". Components of a heterogeneous step share job and step, but never a node: srun
+ * keeps each off the nodes of those before it, in all releases. */
+void pipc__stepdir_name(uid_t uid, uint32_t job, uint32_t step, char out[PIPC__STEPDIR_NAME_MAX]);
 
 /* As the owner of BASE (root): make it, and one folder above it (0755), if they are missing. One
  * that is there is used only if it is this user's, a folder and no link, and of mode 1777 exactly.

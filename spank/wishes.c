@@ -1,7 +1,6 @@
 /* spank/wishes.c - see wishes.h */
 #include "spank/wishes.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static bool begins(const char *text, const char *with)
@@ -76,22 +75,4 @@ bool pipc__wish_gpu(const char *tres)
         if (begins(gpu, *o))
             return true;
     return false;
-}
-
-void pipc__wishes_write(const pipc__wishes_t *wishes, char *buf, size_t cap)
-{
-    snprintf(buf, cap, "%u%s", wishes->component, wishes->cpu ? ",cpu" : "");
-}
-
-void pipc__wishes_read(const char *text, pipc__wishes_t *wishes)
-{
-    char again[32];
-
-    memset(wishes, 0, sizeof(*wishes));
-    if (sscanf(text, "%9u", &wishes->component) != 1)
-        return;
-    wishes->cpu = strstr(text, ",cpu") != NULL;
-    pipc__wishes_write(wishes, again, sizeof(again));
-    if (strcmp(again, text))
-        memset(wishes, 0, sizeof(*wishes));
 }

@@ -12,12 +12,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PIPC__WISHES_ENV "SLURM_PCIE_IPC" /* srun to slurmstepd: "COMPONENT" or "COMPONENT,cpu" */
-
-typedef struct pipc__wishes {
-    unsigned int component; /* of a heterogeneous step, from 0 */
-    bool cpu;               /* --cpu-bind */
-} pipc__wishes_t;
+#define PIPC__WISHES_ENV "SLURM_PCIE_IPC" /* srun to slurmstepd: ... */
+#define PIPC__WISHES_CPU "cpu_bind"       /* ... there is a --cpu-bind */
 
 /* Does a value of --cpu-bind, or of SLURM_CPU_BIND, bind? "verbose" alone does not. */
 bool pipc__wish_cpu_value(const char *value);
@@ -30,9 +26,5 @@ bool pipc__wish_cpu_words(const char *words, size_t len, size_t command);
  * the user's wish? --gpu-bind=none and what --gpus-per-task implies say nothing of an order. */
 bool pipc__wish_mem(const char *type);
 bool pipc__wish_gpu(const char *tres);
-
-/* The variable's text, and back; a text that is none is no wish. */
-void pipc__wishes_write(const pipc__wishes_t *wishes, char *buf, size_t cap);
-void pipc__wishes_read(const char *text, pipc__wishes_t *wishes);
 
 #endif

@@ -51,6 +51,18 @@ test_expect_success 'own GPUs are found right beside another job' '
 kill "$other" && wait "$other" 2>/dev/null
 wait_node n1 idle
 
+# --- sbatch, salloc -----------------------------------------------------------------------------------
+cat >script <<END
+#!/bin/sh
+#SBATCH --pcie-ipc=bind:spread -w n1 -n4 --gpus-per-node=8 -o $PWD/out -e /dev/null
+srun sh -c 'echo \$SLURM_LOCALID \$PCIE_IPC_MINOR \$CUDA_VISIBLE_DEVICES' | sort
+END
+test_expect_success 'the option of a #SBATCH line reaches the steps' '
+    id=$(sbatch --parsable script) && wait_job "$id" COMPLETED'
+is 'and gives them the map' "$(xargs <out)" \
+    '0 0 0,4,1,5,2,6,3,7 1 4 0,4,1,5,2,6,3,7 2 1 0,4,1,5,2,6,3,7 3 5 0,4,1,5,2,6,3,7'
+is 'salloc the same' "$(salloc -Q -w n1 -n2 --gpus-per-node=8 --pcie-ipc=bind:spread srun sh -c 'echo $PCIE_IPC_MINOR' 2>err | sort | xargs)" '0 4'
+
 # --- ipc:require ------------------------------------------------------------------------------------
 test_expect_fail 'ipc:require fails the step where peers are hidden' '
     srun -w n1 -n4 --gpus-per-task=1 --pcie-ipc=ipc:require touch ran 2>err'

@@ -71,6 +71,7 @@ test_expect_success 'srun has the plugin, the node does not: no marker, so the r
     sed "/^PlugStackConfig/d" "$SLURM_CONF" >client.conf && echo "PlugStackConfig=$PWD/plugstack.conf" >>client.conf &&
     echo "required $cluster_prefix/lib/slurm/spank_pcie_ipc.so" >plugstack.conf &&
     cp "${SLURM_CONF%/*}"/{gres,cgroup}.conf . &&
-    SLURM_CONF=$PWD/client.conf srun -n1 --gpus-per-node=1 --pcie-ipc env >out 2>err && ! grep PCIE_IPC_TASK out'
+    SLURM_CONF=$PWD/client.conf srun -n1 --gpus-per-node=1 --pcie-ipc env >out 2>err && ! grep PCIE_IPC_TASK out &&
+    grep -q "^PCIE_IPC_WANTED=[0-9.]*$" out'
 cluster_stop
 done_testing

@@ -226,27 +226,6 @@ static void explicit_memory_and_gpu_binding(void **state)
     assert_false(pipc__wish_mem(""));
 }
 
-static void wishes_travel_as_text(void **state)
-{
-    static const struct {
-        const char *text;
-        unsigned int component;
-        bool cpu;
-    } cases[] = {
-        {"0", 0, false},  {"0,cpu", 0, true}, {"3,cpu", 3, true},        {"7", 7, false},
-        {"", 0, false},   {"x", 0, false},    {"3,gpu", 0, false},       {"3,cpu\n", 0, false},
-        {"03", 0, false}, {"-1", 0, false},   {"99999999999", 0, false}, {"3 ,cpu", 0, false},
-    };
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        pipc__wishes_t w;
-        pipc__wishes_read(cases[i].text, &w);
-        if (w.component != cases[i].component || w.cpu != cases[i].cpu)
-            fail_msg("\"%s\": %u %d", cases[i].text, w.component, w.cpu);
-    }
-}
-
 static void cpus_as_ranges(void **state)
 {
     static const struct {
@@ -395,7 +374,6 @@ int main(void)
         cmocka_unit_test(the_man_page_names_every_key_and_value),
         cmocka_unit_test(explicit_cpu_bind_among_sruns_words),
         cmocka_unit_test(explicit_memory_and_gpu_binding),
-        cmocka_unit_test(wishes_travel_as_text),
         cmocka_unit_test(cpus_as_ranges),
         cmocka_unit_test(the_remedy_is_one_that_this_slurm_has),
         cmocka_unit_test(pmix_of_this_step),
