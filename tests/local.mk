@@ -20,3 +20,6 @@ endif
 TESTS += $(LINT_TESTS)
 EXTRA_DIST += $(LINT_TESTS)
 EXTRA_DIST += tests/in-release
+
+# The cluster tests as a folder: its files are found by name, not listed.
+EXTRA_DIST += tests/cluster tests/packages.txt

@@ -5,9 +5,10 @@ top=${PIPC_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$top/tests/lib/tap.sh"
 cd "$top" || exit 1
 
-# files ERE: the project's files, tracked or in a distribution, whose name matches
+# files ERE: the project's files, tracked or in a distribution, whose name matches; not what autoconf put there
 files() {
-    { git ls-files 2>/dev/null || find . -type f -not -path './_build/*' | sed 's|^\./||'; } | grep -E "$1"
+    { git ls-files 2>/dev/null || find . -type f -not -path './_build/*' | sed 's|^\./||'; } |
+        grep -vE '^build-aux/|^configure|^aclocal' | grep -E "$1"
 }
 
 # has TOOL: is it here? Else the two tests of it are skipped.

@@ -31,7 +31,7 @@ static const struct option_row {
     {'G', "cudagraph", "N", "capture each burst of calls in a graph; a sample is N replays"},
     {'c', "check", "0|1", "compare results with exact sums, and bit for bit across ranks (default 1)"},
     {OPT_BACKEND, "backend", "NAME", "cpu, cuda or auto: cuda where there is a GPU (default auto)"},
-    {OPT_PLAN, "plan", "NAME", "one-shot, two-shot or auto: by size (default auto)"},
+    {OPT_PLAN, "plan", "NAME", "one-shot, two-shot, ring or auto: by size (default auto)"},
     {OPT_PER_NODE, "per-node", NULL, "one communicator a node; the slowest node is shown"},
     {OPT_PEER, "peer", "NAME", "time nccl or mpi (or NAME:PATH of its library) in turns and show the ratio"},
     {'J', "output_file", "FILE", "write the results to FILE as JSON, too"},
@@ -115,14 +115,14 @@ static bool parse_peer(bench_options_t *o, const char *text)
     return false;
 }
 
-/* A name from the library's own tables, or "all" for -1; the message lists them. */
+/* A name from the library's own tables, or @other for -1; the message lists them. */
 static int parse_of(const char *option, const char *text, int count, const char *(*name)(int),
-                    int *out)
+                    const char *other, int *out)
 {
     char list[256] = "one of";
 
     *out = -1;
-    if (!strcmp(text, "all"))
+    if (!strcmp(text, other))
         return -1;
     for (int i = 0; i < count; i++) {
         size_t used = strlen(list);
@@ -132,13 +132,19 @@ static int parse_of(const char *option, const char *text, int count, const char 
         }
         snprintf(list + used, sizeof(list) - used, " %s,", name(i));
     }
-    strncat(list, " all", sizeof(list) - strlen(list) - 1);
+    size_t used = strlen(list);
+    snprintf(list + used, sizeof(list) - used, " %s", other);
     return usage(option, text, list);
 }
 
 static const char *dtype_name(int i)
 {
     return pipc_dtype_string((pipc_dtype_t)i);
+}
+
+static const char *plan_name(int i)
+{
+    return pipc__plan_name((pipc__plan_kind_t)i);
 }
 
 static const char *redop_name(int i)
@@ -150,7 +156,6 @@ static const char *redop_name(int i)
 static int take(bench_options_t *o, int letter, const char *value)
 {
     static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
-    static const char *const plans[] = {"auto", "one-shot", "two-shot", NULL};
     int n = 0;
 
     switch (letter) {
@@ -165,9 +170,9 @@ static int take(bench_options_t *o, int letter, const char *value)
     case 'w':
         return parse_int(value, 0, &o->warmup) ? -1 : usage("-w", value, "a number");
     case 'd':
-        return parse_of("-d", value, PIPC_DTYPE_COUNT, dtype_name, &o->dtype);
+        return parse_of("-d", value, PIPC_DTYPE_COUNT, dtype_name, "all", &o->dtype);
     case 'o':
-        return parse_of("-o", value, PIPC_REDOP_COUNT, redop_name, &o->op);
+        return parse_of("-o", value, PIPC_REDOP_COUNT, redop_name, "all", &o->op);
     case 'i':
         return parse_size(value, &o->step_bytes) && o->step_bytes ? -1
                                                                   : usage("-i", value, "a size above 0");
@@ -188,8 +193,7 @@ static int take(bench_options_t *o, int letter, const char *value)
         return -1;
     case OPT_PLAN:
         o->plan = value;
-        return parse_name(value, plans, &n) ? -1
-                                            : usage("--plan", value, "one of auto, one-shot, two-shot");
+        return parse_of("--plan", value, PIPC__PLAN_KINDS, plan_name, "auto", &n);
     case OPT_PER_NODE:
         o->per_node = true;
         return -1;
