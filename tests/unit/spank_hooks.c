@@ -23,6 +23,7 @@
 #include <slurm/spank.h>
 
 #include "spank/env.h"
+#include "spank/hints.h"
 
 /* --- Slurm ---------------------------------------------------------------------------------- */
 
@@ -589,6 +590,64 @@ static void keys_of_the_runtime_are_handed_on(void **state)
     expect_env("PCIE_IPC_REPORT", "summary");
 }
 
+/* --- RDMA devices -------------------------------------------------------------------------------
+ */
+
+static void make_port(const char *root, const char *name, const char *state)
+{
+    char command[512];
+
+    snprintf(command, sizeof(command),
+             "mkdir -p %s/sys/class/infiniband/%s/ports/1 && echo '%s' >%s/sys/class/infiniband/%s/"
+             "ports/1/state",
+             root, name, state, root, name);
+    assert_int_equal(system(command), 0);
+}
+
+static void hints_name_active_devices_unless_the_user_has(void **state)
+{
+    static const struct {
+        const char *own, *node, *user; /* user: a variable that is set */
+        int nic;
+        const char *ucx, *nccl, *set;
+    } cases[] = {
+        {"mlx5_0", "mlx5_0,mlx5_1", "", PIPC__OPT_NIC_AUTO, "mlx5_0:1", "=mlx5_0,mlx5_1",
+         "UCX_NET_DEVICES NCCL_IB_HCA"},
+        {"mlx5_0,mlx5_1", "mlx5_0,mlx5_1", "NCCL_IB_HCA", PIPC__OPT_NIC_AUTO, "mlx5_0:1,mlx5_1:1",
+         "user", "UCX_NET_DEVICES"},
+        {"mlx5_0", "mlx5_0", "UCX_NET_DEVICES", PIPC__OPT_NIC_AUTO, "user", "=mlx5_0",
+         "NCCL_IB_HCA"},
+        {"mlx5_0", "mlx5_0", "", PIPC__OPT_NIC_NONE, NULL, NULL, ""},
+        {"mlx5_2", "mlx5_0,mlx5_2", "", PIPC__OPT_NIC_AUTO, NULL, NULL, ""},          /* no link */
+        {"mlx5_3", "mlx5_0", "", PIPC__OPT_NIC_AUTO, NULL, "=mlx5_0", "NCCL_IB_HCA"}, /* unknown */
+        {"", "", "", PIPC__OPT_NIC_AUTO, NULL, NULL, ""},
+    };
+    static pipc__task_t t;
+    char root[] = "/tmp/pipc-unit-XXXXXX", set[64], command[64];
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    make_port(root, "mlx5_0", "4: ACTIVE");
+    make_port(root, "mlx5_1", "4: ACTIVE");
+    make_port(root, "mlx5_2", "1: DOWN");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set_up(NULL);
+        memset(&t, 0, sizeof(t));
+        t.in.bind = true;
+        t.options.nic = cases[i].nic;
+        snprintf(t.out.rdma, sizeof(t.out.rdma), "%s", cases[i].own);
+        snprintf(t.out.rdma_node, sizeof(t.out.rdma_node), "%s", cases[i].node);
+        if (*cases[i].user)
+            spank_setenv(NULL, cases[i].user, "user", 1);
+        pipc__hints_export(NULL, &t, root, set, sizeof(set));
+        assert_string_equal(set, cases[i].set);
+        expect_env("UCX_NET_DEVICES", cases[i].ucx);
+        expect_env("NCCL_IB_HCA", cases[i].nccl);
+    }
+    snprintf(command, sizeof(command), "rm -rf %s", root);
+    assert_int_equal(system(command), 0);
+}
+
 /* --- srun ---------------------------------------------------------------------------------------
  */
 
@@ -907,6 +966,7 @@ int main(void)
         CASE(a_list_too_long_to_read_is_left_alone),
         CASE(explicit_wishes_win),
         CASE(keys_of_the_runtime_are_handed_on),
+        CASE(hints_name_active_devices_unless_the_user_has),
         CASE(srun_says_that_it_was_wanted),
         CASE(srun_forgets_what_a_step_around_it_was_told),
         CASE(a_step_has_a_private_folder_and_no_longer),
