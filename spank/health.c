@@ -60,10 +60,15 @@ long pipc__health_text(const char *path, uint32_t owner, char *buf, size_t cap, 
     struct stat st;
     long n = -1;
 
+    if (fd < 0 && errno == ENOENT) {
+        snprintf(why, why_cap, "there is no %s", path);
+        return -1;
+    }
     if (fd < 0 || fstat(fd, &st)) {
         snprintf(why, why_cap, "%s: %s", path, strerror(errno));
     } else if (!S_ISREG(st.st_mode) || st.st_uid != owner || st.st_mode & (S_IWGRP | S_IWOTH)) {
         snprintf(why, why_cap, "%s is no file of root's that only root can write", path);
+        errno = EPERM;
     } else {
         n = read_all(fd, buf, cap);
         if (n < 0)
@@ -96,7 +101,7 @@ pipc__health_t pipc__health_of_node(const char *path, const pipc__spank_ops_t *o
     long n = pipc__health_text(path, 0, text, sizeof(text), why, cap);
 
     if (n < 0)
-        return PIPC__HEALTH_UNKNOWN;
+        return errno == ENOENT ? PIPC__HEALTH_ABSENT : PIPC__HEALTH_UNKNOWN;
     if (!ops) {
         snprintf(why, cap, "the second object of the plugin is missing");
         return PIPC__HEALTH_UNKNOWN;

@@ -17,6 +17,7 @@
 
 typedef enum pipc__health {
     PIPC__HEALTH_UNKNOWN,
+    PIPC__HEALTH_ABSENT, /* as unknown; there is no snapshot: nobody checks this node */
     PIPC__HEALTH_GOOD,
     PIPC__HEALTH_BAD /* the verdict is "drain" */
 } pipc__health_t;
@@ -27,7 +28,8 @@ pipc__health_t pipc__health_judge(const pipc__snapshot_t *snapshot, const char *
                                   int64_t now, char *why, size_t cap);
 
 /* The text of @path into buf[cap], if it is a regular file of @owner's that nobody else can write.
- * Returns its length, or -1 and why[] the reason. Never blocks, never follows a link. */
+ * Returns its length, or -1 with errno, and why[] the reason. Never blocks, never follows a link.
+ */
 long pipc__health_text(const char *path, uint32_t owner, char *buf, size_t cap, char *why,
                        size_t why_cap);
 

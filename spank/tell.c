@@ -61,11 +61,13 @@ void pipc__tell_ignored(const pipc__task_t *t, const char *why)
 bool pipc__tell_health(const pipc__task_t *t)
 {
     bool require = t->options.health == PIPC__OPT_HEALTH_REQUIRE;
+    bool unknown =
+        t->health == PIPC__HEALTH_UNKNOWN || (require && t->health == PIPC__HEALTH_ABSENT);
 
     if (is_first(t) && t->health == PIPC__HEALTH_BAD)
         pipc__say(t->node, "the node's health check says drain: %s",
                   *t->health_why ? t->health_why : "no reason given");
-    if (is_first(t) && t->health == PIPC__HEALTH_UNKNOWN && (require || t->options.verbose))
+    if (is_first(t) && unknown && (require || t->options.verbose))
         pipc__say(t->node, "the node's health is not known: %s", t->health_why);
     if (t->health != PIPC__HEALTH_BAD || !require)
         return true;

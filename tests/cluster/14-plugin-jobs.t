@@ -45,6 +45,7 @@ batch() {
     id=$(sbatch --parsable script 2>err) && wait_job "$id" COMPLETED
 }
 
+# shellcheck disable=SC2034 # for the tests' code
 defaults=bind:switch,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none
 test_expect_success '#SBATCH --pcie-ipc=bind:spread reaches the steps; an own option of srun wins; off undoes it' '
     batch out --pcie-ipc=bind:spread "

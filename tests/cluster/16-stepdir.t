@@ -39,6 +39,7 @@ test_expect_success 'batch script and extern step have none, the step inside has
 # begin OPTIONS...: a step that stays, as the user, with a file in its folder
 begin() {
     as_user /usr/bin/srun -w n1 -n2 --pcie-ipc "$@" sh -c 'touch "$PCIE_IPC_DIR/$SLURM_PROCID"; exec sleep 300' >/dev/null 2>&1 &
+    # shellcheck disable=SC2034 # for the tests' code
     step=$!
     until_true 10 sh -c "test \$(ls $steps/*/ 2>/dev/null | wc -l) = 2"
 }
