@@ -23,3 +23,15 @@ EXTRA_DIST += tests/in-release
 
 # The cluster tests as a folder: its files are found by name, not listed.
 EXTRA_DIST += tests/cluster tests/packages.txt
+
+# Unit tests under valgrind, those aside that are slow by design or need a GPU. Ranks that lose a peer end
+# as they are, so leaks are shown but no errors; the address sanitizer watches those.
+check-valgrind: $(check_PROGRAMS)
+	@for t in $(check_PROGRAMS); do case $$t in *_perturb|tests/gpu/*) continue;; esac; \
+	    echo "  VALGRIND $$t"; \
+	    $(LIBTOOL) --mode=execute valgrind --quiet --error-exitcode=99 --leak-check=full \
+	        --errors-for-leak-kinds=none --child-silent-after-fork=yes \
+	        ./$$t >$$t.valgrind 2>&1 || { cat $$t.valgrind; exit 1; }; done
+.PHONY: check-valgrind
+MOSTLYCLEANFILES += tests/unit/*.valgrind
+EXTRA_DIST += tests/sanitizers.t

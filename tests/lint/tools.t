@@ -1,5 +1,5 @@
 #!/bin/sh
-# shellcheck, codespell, cppcheck and mandoc find nothing - and each finds a fault made on purpose
+# Tools that read the sources (shell, words, C, manuals) find nothing - and each finds a fault made on purpose
 top=${PIPC_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/lib/tap.sh
 . "$top/tests/lib/tap.sh"

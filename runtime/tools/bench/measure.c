@@ -293,7 +293,7 @@ static pipc_status_t exchange_rows(bench_row_t *mine, pipc__error_t *err)
 {
     pipc__xchg_t *x;
     pipc__group_t g;
-    pipc_status_t st = pipc__xchg_pmix.open(&x, PIPC__SCOPE_JOB, &g, err);
+    pipc_status_t st = pipc__xchg_pmix.open(&x, NULL, &g, err);
 
     if (st)
         return st;

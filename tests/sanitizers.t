@@ -1,0 +1,37 @@
+#!/bin/bash
+# The unit tests in builds with sanitizers: address and undefined for all, thread where ranks are threads
+# shellcheck disable=SC2034 # the tests' code reads the variables
+top=$(cd "$(dirname "$0")/.." && pwd)
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
+build=${PCIE_IPC_BUILD:-$top/_build}
+
+# configured NAME LIST: a build folder of its own, with no CUDA: kernels have sanitizers of their own
+configured() {
+    mkdir -p "$build/$1" && cd "$build/$1" &&
+        { test -e Makefile || "$top/configure" --quiet --without-cuda --enable-sanitizer="$2"; }
+}
+
+# check_units: all of them; what they and the sanitizer said, when one failed
+check_units() {
+    make -j"$(nproc)" --quiet check LINT_TESTS= >units.log 2>&1 || { tail -n 60 test-suite.log units.log; return 1; }
+}
+
+test_expect_success 'every unit test is clean with address and undefined' '
+    ( configured sanitize-address address,undefined && check_units )'
+
+test_expect_success 'ranks that are threads are clean with thread' '
+    ( configured sanitize-thread thread && make -j"$(nproc)" --quiet tests/unit/exec_threads >build.log 2>&1 &&
+        ./tests/unit/exec_threads )'
+
+# The control: the same test, with the release of a flag weakened, must be reported.
+test_expect_success 'a signal with too weak an order is found' '
+    ( cd "$build/sanitize-thread" && rm -rf weak && mkdir weak &&
+        sed s/memory_order_release/memory_order_relaxed/ "$top/runtime/exec/cpu.c" >weak/cpu.c &&
+        ! cmp -s weak/cpu.c "$top/runtime/exec/cpu.c" &&
+        gcc -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Wno-tsan -I. -I"$top" -I"$top/runtime/include" -o weak/test \
+            "$top"/tests/unit/{exec_threads,exec_calls,ranks,values}.c weak/cpu.c \
+            "$top"/runtime/exec/{exec,reduce,control,segment,watchdog}.c "$top"/runtime/plan/*.c \
+            "$top"/runtime/base/{error,file,log,types}.c -lcmocka -lpthread &&
+        ! ./weak/test >weak/log 2>&1; grep -q "WARNING: ThreadSanitizer: data race" weak/log )'
+done_testing
