@@ -19,6 +19,10 @@ is 'files in /dev/shm are found' "$(shm_files n1)" /dev/shm/one
 is 'and only there' "$(shm_files n2)" ''
 is 'the sandbox has no such file' "$(ls -d /dev/shm/one 2>&1)" "ls: cannot access '/dev/shm/one': No such file or directory"
 
+test_expect_success 'and a /run/pcie-ipc, which is not the one of the machine' '
+    srun -w n1 -n1 touch /run/pcie-ipc/one && test -e "/proc/$(cat "$run/pid/n1")/root/run/pcie-ipc/one" &&
+    ! srun -w n2 -n1 test -e /run/pcie-ipc/one && ! test -e /run/pcie-ipc/one'
+
 test_expect_success 'two ranks of one node see the same processes' '
     srun -w n1 -n2 sh -c "echo \$\$ >pid.\$SLURM_PROCID; sleep 1; test -d /proc/\$(cat pid.\$((1 - SLURM_PROCID))) && sleep 1"'
 

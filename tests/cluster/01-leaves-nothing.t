@@ -13,7 +13,7 @@ here=$(dirname -- "$(readlink -f -- "$0")")
 cat >busy <<'END'
 #!/bin/bash
 readlink /proc/self/ns/{pid,mnt,net,ipc,uts,cgroup} >$1
-srun -N2 -n2 --gpus-per-node=1 sh -c 'touch /dev/shm/left; echo >&2; exec sleep 1000' 2>started &
+srun -N2 -n2 --gpus-per-node=1 sh -c 'touch /dev/shm/left /run/pcie-ipc/left; echo >&2; exec sleep 1000' 2>started &
 until [ "$(wc -l <started)" = 2 ]; do sleep 0.1; done
 touch up
 [ "$2" = stay ] || exit "$2"
@@ -36,14 +36,16 @@ begin_cluster() {
 
 # nothing_left: prints what is
 nothing_left() {
-    local left=0
+    local file left=0
     if readlink /proc/[0-9]*/ns/* 2>/dev/null | sort -u | grep -xF -f namespaces; then left=1; fi
     if grep -lsa "PCIE_IPC_RUN=/run/pcie-ipc.$cluster" /proc/[0-9]*/environ; then left=1; fi
     if grep -lsa "pcie-ipc[.]$cluster" /proc/[0-9]*/cmdline; then left=1; fi
     if cgroups_ids | grep -x "pcie-ipc.$cluster"; then left=1; fi
     if ls -d "/run/pcie-ipc.$cluster" 2>/dev/null; then left=1; fi
     if grep "pcie-ipc.$cluster" /proc/net/unix; then left=1; fi
-    if [ -e /dev/shm/left ]; then echo /dev/shm/left && left=1; fi
+    for file in /dev/shm/left /run/pcie-ipc/left; do
+        if [ -e "$file" ]; then echo "$file" && left=1; fi
+    done
     grep -v ' cgroup' /proc/self/mountinfo | sort | diff mounts.before - || left=1
     return "$left"
 }
