@@ -45,9 +45,7 @@ static pipc_status_t for_many(const pipc__topo_t *topo, const pipc__place_in_t *
     return st;
 }
 
-/* Are all of gpus[n] at one NUMA node? Then their tasks share its cores out as those of one GPU do.
- */
-static bool together(const pipc__topo_t *topo, const int *gpus, int n)
+bool pipc__one_numa(const pipc__topo_t *topo, const int *gpus, int n)
 {
     for (int i = 1; i < n; i++)
         if (pipc__topo_numa_of(topo, gpus[i]) != pipc__topo_numa_of(topo, gpus[0]))
@@ -73,11 +71,20 @@ static pipc_status_t count_far(const pipc__topo_t *topo, const pipc__binding_t *
     return st;
 }
 
+static bool is_known(const pipc__topo_t *topo, const int *gpus, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (pipc__topo_numa_of(topo, gpus[i]) >= 0)
+            return true;
+    return false;
+}
+
+/* Several GPUs of one NUMA node are as one GPU where tasks share its cores out. */
 static pipc_status_t decide(const pipc__topo_t *topo, const pipc__binding_t *b,
                             const pipc__place_in_t *in, const int *gpus, int n, const sets_t *s,
                             pipc__place_out_t *out, pipc__error_t *err)
 {
-    bool many = n > 1 && (in->nranks == 1 || !together(topo, gpus, n));
+    bool many = n > 1 && (in->nranks == 1 || !pipc__one_numa(topo, gpus, n));
     pipc_status_t st = PIPC_OK;
 
     if (!many)
@@ -85,8 +92,8 @@ static pipc_status_t decide(const pipc__topo_t *topo, const pipc__binding_t *b,
     if (!st)
         st = many ? for_many(topo, in, gpus, n, s, &out->near, err)
                   : for_one(topo, b, in, in->rank, s, &out->near, err);
-    if (many && !out->near)
-        out->far = 1;
+    if (many)
+        out->far = !out->near && is_known(topo, gpus, n);
     if (!st && in->keep_cpus)
         out->far = 0; /* the user's own wish needs no comment */
     else if (!st)

@@ -127,14 +127,6 @@ static void put_facts(const pipc__topo_t *topo, const pipc__bind_rank_t *rank,
     }
 }
 
-static bool one_numa(const pipc__topo_t *topo, const pipc__gpulist_t *list)
-{
-    for (int i = 1; i < list->count; i++)
-        if (pipc__topo_numa_of(topo, list->gpu[i]) != pipc__topo_numa_of(topo, list->gpu[0]))
-            return false;
-    return true;
-}
-
 /* The new order of the list. A @made list is written even where its order is the old one. */
 static pipc_status_t put_list(const pipc__topo_t *topo, const pipc__binding_t *b,
                               const pipc__place_in_t *in, const pipc__gpulist_t *task, bool made,
@@ -245,7 +237,7 @@ static void put_memory(const pipc__topo_t *topo, const seen_t *s, const pipc__bi
                        pipc__place_out_t *out)
 {
     if (rank->numa >= 0 && out->near &&
-        (out->shown == PIPC__SHOWN_SAME || one_numa(topo, &s->task)))
+        (out->shown == PIPC__SHOWN_SAME || pipc__one_numa(topo, s->task.gpu, s->task.count)))
         out->mem_node = topo->numas[rank->numa].os_index;
 }
 

@@ -465,6 +465,13 @@ static void orders_and_wishes(void **state)
     pipc__topo_free(topo);
 }
 
+/* As firmware that tells no NUMA nodes. */
+static void forget_numa(pipc__topo_t *topo)
+{
+    for (int i = 0; i < topo->nobjs; i++)
+        topo->objs[i].numa = PIPC__UNKNOWN;
+}
+
 /* Who has no core near, who tells of it, and where memory is to come from. */
 static void far_cores_and_memory(void **state)
 {
@@ -485,6 +492,8 @@ static void far_cores_and_memory(void **state)
         {"one task, two GPUs, none near", "4,5", "4,5", 0, 1, true, false, 0x00ff, 1, -1},
         {"own list of two nodes", "0,4,1,5", "0,4", 0, 2, true, false, 0xffff, 0, -1},
         {"no GPU", NULL, NULL, 0, 2, true, false, 0xffff, 0, -1},
+        {"a node that is not known", "6,7", "6,7", 0, 1, true, false, 0xffff, 0, -1},
+        {"... of one of many tasks", "6,7", "6,7", 0, 2, true, false, 0xffff, 0, -1},
     };
     pipc__topo_t *topo = tree(EIGHT);
 
@@ -498,6 +507,8 @@ static void far_cores_and_memory(void **state)
                                .task_list = cases[i].task_list};
         pipc__place_in_t in;
         pipc__place_out_t out;
+        if (strstr(cases[i].what, "not known"))
+            forget_numa(topo);
         fill(&c, &in);
         in.cpus.word[0] = cases[i].granted;
         in.cpus_shared = cases[i].shared;
