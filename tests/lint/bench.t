@@ -1,10 +1,9 @@
 #!/bin/sh
-# pcie-ipc-bench without ranks: usage errors, and a manual that names what --help does
+# pcie-ipc-bench without ranks: usage errors
 top=${PIPC_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/lib/tap.sh
 . "$top/tests/lib/tap.sh"
 bench=${PIPC_BUILDDIR:-$top}/pcie-ipc-bench
-man=$top/doc/pcie-ipc-bench.1
 
 # usage ARGS...: refused as usage, the message kept in err
 usage() {
@@ -24,10 +23,4 @@ like 'the refusal lists the types' "$(cat err)" 'one of float, half, int32,.* al
 ok '--help succeeds' "$bench" --help
 is '--version names the program' "$("$bench" --version | cut -d ' ' -f 1)" pcie-ipc-bench
 
-# Each option of --help, long and short, stands in the manual.
-for option in $("$bench" --help | sed -n 's/^  *\(-., \)\{0,1\}--\([a-z_-]*\).*/\2/p'); do
-    escaped=$(printf '%s' "$option" | sed 's/-/[-\\]*/g')
-    ok "the manual has --$option" grep -q -e "Fl -$escaped" "$man"
-done
-ok 'the manual is free of faults' sh -c "! command -v mandoc >/dev/null || mandoc -T lint -W warning '$man'"
 done_testing

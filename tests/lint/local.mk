@@ -5,3 +5,5 @@ LINT_TESTS += tests/lint/bench.t
 LINT_TESTS += tests/lint/symbols.t
 EXTRA_DIST += tests/lint/check-symbols tests/lint/symbols
 LINT_TESTS += tests/lint/tools.t
+LINT_TESTS += tests/lint/manuals.t
+EXTRA_DIST += tests/lint/check-manual
