@@ -40,7 +40,7 @@ static void take_turns(int *out, int n, const int *end, int parts)
 /* ways[n] share everything above @level. */
 static void deal(const pipc__way_t *ways, int n, int level, int *out)
 {
-    int end[PIPC__BIND_MAX], parts = 0;
+    int end[PIPC__BIND_MAX] = {0}, parts = 0;
 
     for (int from = 0; from < n; from = end[parts++]) {
         end[parts] = part_end(ways, from, n, level);
