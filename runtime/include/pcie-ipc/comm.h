@@ -135,8 +135,8 @@ typedef struct pipc_comm_config {
  * mark of its own version on this task, a line in the log says so.
  *
  * PIPC_ERR_INVALID, NOMEM, SYSTEM, UNSUPPORTED (several nodes, more than 16 ranks, backend not
- * built in), EXCHANGE (nothing to meet by, or it failed), MISMATCH (ranks disagree), UNREACHABLE (a peer's memory can't be
- * mapped), PEER_LOST, CUDA. */
+ * built in), EXCHANGE (nothing to meet by, or it failed), MISMATCH (ranks disagree), UNREACHABLE (a
+ * peer's memory can't be mapped), PEER_LOST, CUDA. */
 PIPC_EXPORT pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config);
 
 /* recv[i] = @op over ranks of send[i], for i < count; bit-identical on every rank and in every run.
