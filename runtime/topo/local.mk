@@ -13,4 +13,18 @@ libpipc_core_la_SOURCES += \
 	runtime/topo/scan.c runtime/topo/scan.h \
 	runtime/topo/synthetic.c \
 	runtime/topo/sysfs.c \
+	runtime/topo/text.c runtime/topo/text.h \
 	runtime/topo/topo.c runtime/topo/topo.h
+
+# The sources that are files of other programs, for tools and tests only: the plugin and the runtime's
+# library need no XML parser.
+noinst_LTLIBRARIES += libpipc-topofiles.la
+libpipc_topofiles_la_SOURCES = \
+	runtime/topo/dump_tree.c \
+	runtime/topo/files.h \
+	runtime/topo/hwloc_xml.c \
+	runtime/topo/matrix.c \
+	runtime/topo/nccl_xml.c \
+	runtime/topo/source.c runtime/topo/source.h
+libpipc_topofiles_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(EXPAT_CFLAGS)
+libpipc_topofiles_la_LIBADD = libpipc-core.la libpipc-cli.la $(HWLOC_LIBS) $(EXPAT_LIBS)
