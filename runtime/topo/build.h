@@ -22,6 +22,10 @@ int pipc__topo_add(pipc__topo_t *topo, int parent, pipc__topo_kind_t kind);
 hwloc_bitmap_t pipc__topo_add_numa(pipc__topo_t *topo, int os_index);
 hwloc_bitmap_t pipc__topo_add_core(pipc__topo_t *topo);
 
+/* Say how many NVLinks two GPUs have, after the last GPU was added; false without memory. What was
+ * said of no pair is unknown. */
+bool pipc__topo_set_nvlinks(pipc__topo_t *topo, int a, int b, int links);
+
 /* Order of siblings: <0, 0, >0 as strcmp(). */
 int pipc__pci_compare(pipc__pci_addr_t a, pipc__pci_addr_t b);
 

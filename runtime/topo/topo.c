@@ -102,6 +102,7 @@ void pipc__topo_free(pipc__topo_t *topo)
     for (int i = 0; i < topo->ncores; i++)
         hwloc_bitmap_free(topo->cores[i]);
     free(topo->cores);
+    free(topo->nvlinks);
     free(topo->numas);
     free(topo->objs);
     free(topo);
@@ -179,4 +180,44 @@ int pipc__topo_distance(const pipc__topo_t *topo, int a, int b)
     if (topo->objs[a].kind == PIPC__TOPO_MACHINE)
         return steps + 1000;
     return topo->objs[a].kind == PIPC__TOPO_HOST_BRIDGE ? steps + 100 : steps;
+}
+
+/* Place of a pair in topo->nvlinks, an ngpus x ngpus matrix of the GPUs in tree order. */
+static size_t pair_of(const pipc__topo_t *topo, int a, int b, size_t *ngpus)
+{
+    size_t row = 0, column = 0;
+
+    *ngpus = 0;
+    for (int i = 0; i < topo->nobjs; i++) {
+        row = i == a ? *ngpus : row;
+        column = i == b ? *ngpus : column;
+        *ngpus += topo->objs[i].kind == PIPC__TOPO_GPU;
+    }
+    return row * *ngpus + column;
+}
+
+int pipc__topo_nvlinks(const pipc__topo_t *topo, int a, int b)
+{
+    size_t ngpus;
+
+    if (!topo->nvlinks || a == b || topo->objs[a].kind != PIPC__TOPO_GPU ||
+        topo->objs[b].kind != PIPC__TOPO_GPU)
+        return PIPC__UNKNOWN;
+    return topo->nvlinks[pair_of(topo, a, b, &ngpus)];
+}
+
+bool pipc__topo_set_nvlinks(pipc__topo_t *topo, int a, int b, int links)
+{
+    size_t ngpus, pair = pair_of(topo, a, b, &ngpus);
+
+    if (!topo->nvlinks) {
+        topo->nvlinks = malloc(ngpus * ngpus * sizeof(*topo->nvlinks));
+        for (size_t i = 0; topo->nvlinks && i < ngpus * ngpus; i++)
+            topo->nvlinks[i] = PIPC__UNKNOWN;
+    }
+    if (!topo->nvlinks)
+        return false;
+    topo->nvlinks[pair] = links;
+    topo->nvlinks[pair_of(topo, b, a, &ngpus)] = links;
+    return true;
 }

@@ -77,6 +77,7 @@ typedef struct pipc__topo {
     int nnumas;
     hwloc_bitmap_t *cores; /* the logical CPUs of each core; a CPU in none is a core by itself */
     int ncores;
+    int *nvlinks;    /* a number for each pair of GPUs, see pipc__topo_nvlinks(); NULL: not told */
     char source[64]; /* "live", "sysroot", "synthetic" */
 } pipc__topo_t;
 
@@ -143,6 +144,9 @@ int pipc__topo_numa_of(const pipc__topo_t *topo, int obj);
 /* Steps up from @a and @b to their lowest common ancestor, added; a host-bridge or machine
  * ancestor counts 100 or 1000 more, so that any path below a switch is nearer. */
 int pipc__topo_distance(const pipc__topo_t *topo, int a, int b);
+
+/* NVLinks between two GPUs, directly or through NVSwitches; 0: none, PIPC__UNKNOWN: not told. */
+int pipc__topo_nvlinks(const pipc__topo_t *topo, int a, int b);
 
 /* "0000:41:00.0" <-> address. Parse also takes "41:00.0" and the driver's "00000000:41:00.0"; false
  * when it is none of them. Format gives "0000:41" for a host bridge, "" for no address. */
