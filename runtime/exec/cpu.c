@@ -180,8 +180,8 @@ static pipc_status_t run_round(cpu_exec_t *x, const cpu_round_t *k, uint64_t num
     const pipc__plan_t *plan = k->call->plan;
 
     x->round++;
-    for (int i = 0; i < plan->nops[x->rank]; i++) {
-        const pipc__op_t *op = &plan->ops[x->rank][i];
+    for (int i = 0; i < plan->program[x->rank][0].nops; i++) {
+        const pipc__op_t *op = &plan->program[x->rank][0].ops[i];
         if (op->kind == PIPC__WAIT && PIPC__DROPPED(i))
             continue;
         if (step(x, k, op))

@@ -289,7 +289,7 @@ static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
 
     a->program = (const pipc__op_t *)x->programs[index].ops;
     a->plan_id = (uint32_t)index;
-    a->nops = call->plan->nops[x->rank];
+    a->nops = call->plan->program[x->rank][0].nops;
     a->nchunks = call->plan->nchunks;
     a->send = call->send;
     a->recv = call->recv;

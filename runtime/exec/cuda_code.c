@@ -117,7 +117,7 @@ void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x)
 pipc_status_t pipc__cuda_load_program(pipc__cuda_exec_t *x, const pipc__plan_t *plan,
                                       pipc__error_t *err)
 {
-    int nops = plan->nops[x->rank];
+    int nops = plan->program[x->rank][0].nops;
     size_t bytes = (size_t)nops * sizeof(pipc__op_t);
     CUdeviceptr ops = 0;
 
@@ -127,7 +127,7 @@ pipc_status_t pipc__cuda_load_program(pipc__cuda_exec_t *x, const pipc__plan_t *
                           PIPC__PROGRAMS_MAX, PIPC__PROGRAM_MAX);
     pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, MemAlloc, &ops, bytes ? bytes : 4);
     if (!st && bytes)
-        st = PIPC__CUDA_TRY(x->cu, err, MemcpyHtoDAsync, ops, plan->ops[x->rank], bytes, x->stream);
+        st = PIPC__CUDA_TRY(x->cu, err, MemcpyHtoDAsync, ops, plan->program[x->rank][0].ops, bytes, x->stream);
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, StreamSynchronize, x->stream);
     if (st && ops)

@@ -9,7 +9,7 @@ pipc_status_t pipc__exec_stalled(pipc__control_t *ctl, const pipc__plan_t *plan,
     char name[128], waited[128];
     int who = rank;
     pipc_status_t st = pipc__control_state(ctl, &who);
-    const pipc__op_t *op = &plan->ops[rank][step];
+    const pipc__op_t *op = &plan->program[rank][0].ops[step];
 
     if (op->kind == PIPC__WAIT)
         snprintf(waited, sizeof(waited), "waiting for rank %d", op->peer);

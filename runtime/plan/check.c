@@ -207,7 +207,7 @@ static const char *do_copy(check_t *c, int rank, int lane, const pipc__op_t *op)
 static pipc_status_t step(check_t *c, int rank, int lane, bool *ran)
 {
     actor_t *a = &c->actor[rank][lane];
-    const pipc__op_t *op = &c->call->plan->ops[rank][a->step];
+    const pipc__op_t *op = &c->call->plan->program[rank][0].ops[a->step];
     int round = c->base_round + a->round;
     const char *bad = NULL;
     flag_t *f;
@@ -236,7 +236,7 @@ static pipc_status_t step(check_t *c, int rank, int lane, bool *ran)
     }
     if (bad)
         return wrong(c, rank, a, bad);
-    if (++a->step == c->call->plan->nops[rank]) {
+    if (++a->step == c->call->plan->program[rank][0].nops) {
         a->step = 0;
         a->round++;
     }
@@ -245,7 +245,7 @@ static pipc_status_t step(check_t *c, int rank, int lane, bool *ran)
 
 static bool finished(const check_t *c, int rank, int lane)
 {
-    return c->actor[rank][lane].round == c->call->rounds || !c->call->plan->nops[rank];
+    return c->actor[rank][lane].round == c->call->rounds || !c->call->plan->program[rank][0].nops;
 }
 
 /* Let every lane run until it waits, over and over, until all are done or all wait. */

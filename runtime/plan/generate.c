@@ -41,7 +41,8 @@ static pipc__ref_t slot(int rank, int index)
 /* The next op of @rank's program; room was made by plan_alloc(). */
 static pipc__op_t *append(pipc__plan_t *p, int rank, pipc__op_kind_t kind)
 {
-    pipc__op_t *op = &p->ops[rank][p->nops[rank]++];
+    pipc__program_t *to = &p->program[rank][0];
+    pipc__op_t *op = &to->ops[to->nops++];
 
     op->kind = (uint8_t)kind;
     return op;
@@ -63,6 +64,7 @@ static void signal_peer(pipc__plan_t *p, int rank, int peer, int flag)
 
     op->peer = (uint16_t)peer;
     op->flag = (uint16_t)flag;
+    op->dst.place = PIPC__SLOT;
 }
 
 static void wait_peer(pipc__plan_t *p, int rank, int peer, int flag)
@@ -71,6 +73,7 @@ static void wait_peer(pipc__plan_t *p, int rank, int peer, int flag)
 
     op->peer = (uint16_t)peer;
     op->flag = (uint16_t)flag;
+    op->dst.place = PIPC__SLOT;
 }
 
 /* output(rank) = slot 0 op .. input .. op slot n-1, in rank order on every rank: that order is what
@@ -235,9 +238,10 @@ static pipc__plan_t *plan_alloc(int nranks, int ops_each)
     if (!p)
         return NULL;
     p->nranks = nranks;
+    p->nstages = 1;
     for (int r = 0; r < nranks; r++) {
-        p->ops[r] = calloc((size_t)ops_each, sizeof(*p->ops[r]));
-        if (!p->ops[r]) {
+        p->program[r][0].ops = calloc((size_t)ops_each, sizeof(pipc__op_t));
+        if (!p->program[r][0].ops) {
             pipc__plan_free(p);
             return NULL;
         }
@@ -273,7 +277,8 @@ void pipc__plan_free(pipc__plan_t *plan)
     if (!plan)
         return;
     for (int r = 0; r < PIPC__RANKS_MAX; r++)
-        free(plan->ops[r]);
+        for (int s = 0; s < PIPC__STAGES_MAX; s++)
+            free(plan->program[r][s].ops);
     free(plan);
     errno = saved;
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/shape.h"
 
 /* The plans that exist; their names are those of `pcie-ipc-bench --plan`. */
 typedef enum pipc__plan_kind {

@@ -10,9 +10,21 @@
  *     round     |  chunk 0  |  chunk 1  | ...                            nchunks
  *     chunk     | lane 0 | lane 1 | ...                                  lanes
  *
- * Every lane (a thread block on a GPU, the whole process on a CPU) runs the rank's whole program
+ * Every lane (a thread block a stage on a GPU, the whole process on a CPU) runs the rank's programs
  * on its own part of each chunk, with its own flags and its own part of each slot, so lanes of a
  * rank never wait for each other inside a call; at a call's end they join.
+ *
+ * A rank's work may be split into stages that run at the same time, a program each, so that the
+ * phases of a plan overlap from chunk to chunk:
+ *
+ *     stage 0   push chunk 0 | push 1    | push 2    | ...
+ *     stage 1                | sum 0     | sum 1     | sum 2  | ...
+ *     stage 2                            | gather 0  | gather 1 ...
+ *
+ * The actor whose program order counts is one stage of one lane of one rank. Stages of a rank order
+ * themselves by flags that the rank sets for itself (peer is the own rank), round ends included: no
+ * stage begins a round before all stages of its rank have ended the one before, and the plan says
+ * so with signals and waits of its own.
  */
 #ifndef PIPC_PLAN_PLAN_H
 #define PIPC_PLAN_PLAN_H
@@ -27,21 +39,24 @@
 #endif
 
 #define PIPC__RANKS_MAX 16  /* ranks of one communicator on one node */
-#define PIPC__SLOTS_MAX 32  /* staging slots a rank: two-shot and ring take two a rank */
-#define PIPC__FLAGS_MAX 32  /* flags a rank and lane: two-shot and ring take two a rank */
+#define PIPC__STAGES_MAX 4  /* programs of a rank that run at the same time */
+#define PIPC__CHUNKS_MAX 64 /* chunks of a round */
+#define PIPC__SLOTS_MAX 64  /* staging slots a rank: about two a chunk */
+#define PIPC__FLAGS_MAX 96  /* flags a rank and lane: one a slot, and those between stages */
 #define PIPC__BUFFERS 2     /* staging areas; round g uses area g mod 2 */
 #define PIPC__SPLIT_BYTES 128 /* chunks and lanes begin at multiples of it: one cache line of a GPU */
 
 typedef enum pipc__collective {
     PIPC__ALLREDUCE,      /* output chunk c = input chunk c reduced over ranks, every c, every rank */
-    PIPC__REDUCE_SCATTER, /* rank r has output chunk r only */
-    PIPC__ALLGATHER       /* output chunk c = input chunk c of rank c */
+    PIPC__REDUCE_SCATTER, /* the same, but each rank has the output chunks that it owns only */
+    PIPC__ALLGATHER       /* output chunk c = input chunk c of the rank that owns c, every rank */
 } pipc__collective_t;
 
 typedef enum pipc__place {
     PIPC__INPUT,  /* the user's send buffer; only its own rank reads it, nobody writes it */
     PIPC__SLOT,   /* a staging slot; peers write it, its own rank reads it */
-    PIPC__OUTPUT  /* the user's receive buffer; only its own rank touches it */
+    PIPC__OUTPUT, /* the user's receive buffer; only its own rank touches it */
+    PIPC__HOST    /* as SLOT, in host memory: for a peer that can't write the rank's device memory */
 } pipc__place_t;
 
 typedef struct pipc__ref {
@@ -53,7 +68,7 @@ typedef struct pipc__ref {
 typedef enum pipc__op_kind {
     PIPC__COPY,   /* dst = src[0] */
     PIPC__REDUCE, /* dst = src[0] op src[1] op ..., in this order, one rounding at the end */
-    PIPC__SIGNAL, /* after all earlier ops of this lane: set flag at peer to this round's number */
+    PIPC__SIGNAL, /* after all earlier ops of this actor: set flag at peer to this round's number */
     PIPC__WAIT    /* until the own flag, set by peer, has reached this round's number */
 } pipc__op_kind_t;
 
@@ -68,22 +83,34 @@ typedef struct pipc__op {
     uint8_t kind;   /* pipc__op_kind_t */
     uint8_t nsrc;   /* COPY: 1, REDUCE: 2..PIPC__RANKS_MAX (one rank: 1), else 0 */
     uint16_t chunk; /* COPY, REDUCE: the chunk that is moved */
-    uint16_t peer;  /* SIGNAL: whose flag; WAIT: who sets it */
+    uint16_t peer;  /* SIGNAL: whose flag; WAIT: who sets it; between stages the own rank */
     uint16_t flag;  /* SIGNAL, WAIT: index among the flags of the rank that waits */
     uint16_t pre;   /* REDUCE: bit i: src[i] still is as its rank gave it, and gets the pre-op */
     uint16_t post;  /* REDUCE: 1: the result is complete, and gets the post-op */
-    pipc__ref_t dst;
+    pipc__ref_t dst; /* SIGNAL, WAIT: place alone, the memory in which the flag lies: SLOT or HOST */
     pipc__ref_t src[PIPC__RANKS_MAX];
 } pipc__op_t;
 
+typedef struct pipc__program {
+    pipc__op_t *ops; /* [nops]; owned by the plan */
+    int nops;        /* 0: this rank has nothing to do in this stage */
+} pipc__program_t;
+
 typedef struct pipc__plan {
-    char name[24]; /* "one-shot", "two-shot", "ring" */
+    char name[24]; /* "one-shot", "two-shot", "ring", ... */
     pipc__collective_t collective;
     int nranks, nchunks;
-    int nslots, nflags;               /* the most that any rank has */
-    pipc__op_t *ops[PIPC__RANKS_MAX]; /* the program of each rank; owned by the plan */
-    int nops[PIPC__RANKS_MAX];
+    int nslots, nflags; /* the most that any rank has, in device and host memory alike */
+    int nstages;
+    pipc__program_t program[PIPC__RANKS_MAX][PIPC__STAGES_MAX]; /* [rank][stage] */
 } pipc__plan_t;
+
+/* The rank that owns a chunk in reduce-scatter and all-gather, whose nchunks is a multiple of
+ * nranks: rank r has the block of chunks r * nchunks / nranks on. */
+static inline PIPC__HD int pipc__owner(int nranks, int nchunks, int chunk)
+{
+    return chunk * nranks / nchunks;
+}
 
 /* How one round is cut. All lengths are in elements; lengths of an empty part are 0. */
 typedef struct pipc__split {

@@ -81,8 +81,8 @@ static pipc_status_t match_flags(const pipc__plan_t *p,
                                  pipc__error_t *err)
 {
     for (int r = 0; r < p->nranks; r++) {
-        for (int i = 0; i < p->nops[r]; i++) {
-            const pipc__op_t *op = &p->ops[r][i];
+        for (int i = 0; i < p->program[r][0].nops; i++) {
+            const pipc__op_t *op = &p->program[r][0].ops[i];
             if (op->kind != PIPC__WAIT)
                 continue;
             const flag_use_t *u = &use[r][op->flag];
@@ -104,8 +104,8 @@ pipc_status_t pipc__plan_validate(const pipc__plan_t *p, pipc__error_t *err)
         return pipc__fail(err, PIPC_ERR_INVALID, "plan %s: %s", p->name, wrong);
     memset(use, 0, sizeof(use));
     for (int r = 0; r < p->nranks; r++) {
-        for (int i = 0; i < p->nops[r]; i++) {
-            const pipc__op_t *op = &p->ops[r][i];
+        for (int i = 0; i < p->program[r][0].nops; i++) {
+            const pipc__op_t *op = &p->program[r][0].ops[i];
             wrong = judge_op(p, r, op);
             if (wrong)
                 return bad(err, p, r, i, wrong);

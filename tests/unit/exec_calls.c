@@ -352,8 +352,8 @@ int exec_drop_each_wait(exec_job_t job, int nranks, int limit)
         if (pipc__plan_make(&p, (pipc__plan_kind_t)kind, nranks, &err))
             return -1;
         job.plan = kind;
-        for (int i = 0; i < p->nops[0]; i++) {
-            if (p->ops[0][i].kind != PIPC__WAIT)
+        for (int i = 0; i < p->program[0][0].nops; i++) {
+            if (p->program[0][0].ops[i].kind != PIPC__WAIT)
                 continue;
             all_wrong &= drop_one(&job, p, i, nranks, limit);
             tried++;

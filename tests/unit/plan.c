@@ -119,19 +119,19 @@ static void a_plan_needs_1_to_16_ranks(void **state)
 
 static pipc__op_t *find(pipc__plan_t *p, int rank, pipc__op_kind_t kind, int nth)
 {
-    for (int i = 0; i < p->nops[rank]; i++)
-        if (p->ops[rank][i].kind == kind && nth-- == 0)
-            return &p->ops[rank][i];
+    for (int i = 0; i < p->program[rank][0].nops; i++)
+        if (p->program[rank][0].ops[i].kind == kind && nth-- == 0)
+            return &p->program[rank][0].ops[i];
     fail_msg("the plan has no such op");
     return NULL;
 }
 
 static void remove_op(pipc__plan_t *p, int rank, pipc__op_t *op)
 {
-    size_t after = (size_t)(&p->ops[rank][p->nops[rank]] - (op + 1));
+    size_t after = (size_t)(&p->program[rank][0].ops[p->program[rank][0].nops] - (op + 1));
 
     memmove(op, op + 1, after * sizeof(*op));
-    p->nops[rank]--;
+    p->program[rank][0].nops--;
 }
 
 static void swap_with_next(pipc__op_t *op)
@@ -164,8 +164,8 @@ static void pre_twice(pipc__plan_t *p)
 }
 static void forget_post(pipc__plan_t *p)
 {
-    for (int i = 0; i < p->nops[1]; i++)
-        p->ops[1][i].post = 0;
+    for (int i = 0; i < p->program[1][0].nops; i++)
+        p->program[1][0].ops[i].post = 0;
 }
 static void post_early(pipc__plan_t *p)
 {
@@ -240,17 +240,17 @@ static void wait_first(pipc__plan_t *p)
 {
     /* Everybody waits before anybody signals. */
     for (int r = 0; r < p->nranks; r++)
-        for (int i = p->nops[r] - 1; i > 0; i--)
-            if (p->ops[r][i].kind == PIPC__WAIT)
-                for (int j = i; j > 0 && p->ops[r][j - 1].kind != PIPC__WAIT; j--)
-                    swap_with_next(&p->ops[r][j - 1]);
+        for (int i = p->program[r][0].nops - 1; i > 0; i--)
+            if (p->program[r][0].ops[i].kind == PIPC__WAIT)
+                for (int j = i; j > 0 && p->program[r][0].ops[j - 1].kind != PIPC__WAIT; j--)
+                    swap_with_next(&p->program[r][0].ops[j - 1]);
 }
 static void same_slot_for_two(pipc__plan_t *p)
 {
     /* Ranks 0 and 1 push to the same slot of rank 2, which then sums it twice. */
-    for (int i = 0; i < p->nops[0]; i++)
-        if (p->ops[0][i].kind == PIPC__COPY && p->ops[0][i].dst.rank == 2)
-            p->ops[0][i].dst.slot = 1;
+    for (int i = 0; i < p->program[0][0].nops; i++)
+        if (p->program[0][0].ops[i].kind == PIPC__COPY && p->program[0][0].ops[i].dst.rank == 2)
+            p->program[0][0].ops[i].dst.slot = 1;
     find(p, 2, PIPC__REDUCE, 0)->src[0].slot = 1;
 }
 static void slot_out_of_range(pipc__plan_t *p)
