@@ -5,11 +5,14 @@ libpipc_core_la_SOURCES += \
 	runtime/topo/device.c runtime/topo/device.h \
 	runtime/topo/dir.c runtime/topo/dir.h \
 	runtime/topo/group.c \
-	runtime/topo/json.c \
+	runtime/topo/json.c runtime/topo/json.h \
+	runtime/topo/json_tree.c \
 	runtime/topo/live.c \
+	runtime/topo/near.c \
 	runtime/topo/numa.c \
 	runtime/topo/pci.c \
 	runtime/topo/print.c \
+	runtime/topo/relation.c runtime/topo/relation.h \
 	runtime/topo/scan.c runtime/topo/scan.h \
 	runtime/topo/synthetic.c \
 	runtime/topo/sysfs.c \

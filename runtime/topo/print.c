@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "runtime/topo/build.h"
+#include "runtime/topo/relation.h"
 
 #define LABEL_MAX (2 * PIPC__TOPO_DEPTH_MAX + PIPC__NAME_MAX + 32)
 
@@ -162,6 +163,9 @@ pipc_status_t pipc__topo_print(const pipc__topo_t *topo, FILE *out, pipc__error_
     print_tree(topo, out);
     if (print_groups(topo, out) == 0)
         fprintf(out, "no switch groups: %s\n", why_no_groups(topo));
+    if (!pipc__topo_print_near(topo, out))
+        return pipc__fail(err, PIPC_ERR_NOMEM, "topology (%s): out of memory", topo->source);
+    pipc__topo_print_matrix(topo, out);
     if (ferror(out))
         return pipc__fail_errno(err, "output");
     return PIPC_OK;

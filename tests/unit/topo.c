@@ -252,7 +252,14 @@ static void text_for_people(void **state)
                         "      0000:03:00.0 gpu 0                        NUMA 0\n"
                         "      0000:04:00.0 gpu 1  x16 16 GT/s (now x8)  NUMA 0\n"
                         "      0000:05:00.0 nic                          NUMA 0  mlx5_0\n"
-                        "group 0000:01:00.0: gpus 0000:03:00.0 0000:04:00.0; nics 0000:05:00.0\n");
+                        "group 0000:01:00.0: gpus 0000:03:00.0 0000:04:00.0; nics 0000:05:00.0\n"
+                        "near gpu0: NUMA 0, CPUs 0-7; nics mlx5_0\n"
+                        "near gpu1: NUMA 0, CPUs 0-7; nics mlx5_0\n"
+                        "        gpu0  gpu1  mlx5_0\n"
+                        "gpu0    X     PIX   PIX\n"
+                        "gpu1    PIX   X     PIX\n"
+                        "mlx5_0  PIX   PIX   X\n"
+                        "  PIX   same switch\n");
     free(text);
     pipc__topo_free(t);
 }
