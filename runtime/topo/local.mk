@@ -26,8 +26,9 @@ libpipc_topofiles_la_SOURCES = \
 	runtime/topo/dump_tree.c \
 	runtime/topo/files.h \
 	runtime/topo/hwloc_xml.c \
+	runtime/topo/json_read.c \
 	runtime/topo/matrix.c \
 	runtime/topo/nccl_xml.c \
 	runtime/topo/source.c runtime/topo/source.h
-libpipc_topofiles_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(EXPAT_CFLAGS)
-libpipc_topofiles_la_LIBADD = libpipc-core.la libpipc-cli.la $(HWLOC_LIBS) $(EXPAT_LIBS)
+libpipc_topofiles_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS) $(EXPAT_CFLAGS)
+libpipc_topofiles_la_LIBADD = libpipc-core.la libpipc-cli.la $(HWLOC_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS)

@@ -18,6 +18,7 @@ const pipc__cli_option_t pipc__source_options[] = {
     {"topo-m", "FILE", "read the text of nvidia-smi topo -m", ID(PIPC__SOURCE_TOPO_M)},
     {"sysroot", "DIR", "read a captured machine: DIR holds sys and proc", ID(PIPC__SOURCE_SYSROOT)},
     {"dump", "FILE", "read the text that lspci -xxxx wrote", ID(PIPC__SOURCE_DUMP)},
+    {"topo-json", "FILE", "read what pcie-ipc-topo --json wrote", ID(PIPC__SOURCE_JSON)},
     {"synthetic", "TEXT", "describe a machine, as in \"2x[sw:4gpu+1nic]\"",
      ID(PIPC__SOURCE_SYNTHETIC)},
     {NULL, NULL, NULL, 0},
@@ -63,6 +64,8 @@ pipc_status_t pipc__topo_load(pipc__topo_t **topo, const pipc__source_t *source,
         return pipc__topo_matrix(topo, source->text, err);
     case PIPC__SOURCE_DUMP:
         return pipc__topo_dump(topo, source->text, err);
+    case PIPC__SOURCE_JSON:
+        return pipc__topo_json_file(topo, source->text, err);
     }
     return pipc__fail(err, PIPC_ERR_INTERNAL, "source %d: no such kind of source",
                       (int)source->kind);
@@ -110,7 +113,9 @@ pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc_
     if (!text)
         return PIPC_ERR_INVALID;
     pipc__text_clean(text, len);
-    if (starts_xml(text, "<topology"))
+    if (text[strspn(text, " \t\r\n")] == '{')
+        source->kind = PIPC__SOURCE_JSON;
+    else if (starts_xml(text, "<topology"))
         source->kind = PIPC__SOURCE_HWLOC_XML;
     else if (starts_xml(text, "<system"))
         source->kind = PIPC__SOURCE_NCCL_XML;
@@ -122,8 +127,10 @@ pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc_
         *source = (pipc__source_t){PIPC__SOURCE_LIVE, NULL};
     free(text);
     if (source->kind == PIPC__SOURCE_LIVE)
-        return pipc__fail(err, PIPC_ERR_INVALID,
-                          "%s: neither hwloc's XML, NCCL's XML, nvidia-smi topo -m nor lspci -xxxx",
-                          path);
+        return pipc__fail(
+            err, PIPC_ERR_INVALID,
+            "%s: neither hwloc's XML, NCCL's XML, nvidia-smi topo -m, lspci -xxxx nor "
+            "pcie-ipc-topo --json",
+            path);
     return PIPC_OK;
 }
