@@ -107,7 +107,7 @@ static bool speed(reader_t *r, json_t *from, const char *key, int *mts)
     return true;
 }
 
-static bool link(reader_t *r, json_t *from, pipc__link_t *l)
+static bool read_link(reader_t *r, json_t *from, pipc__link_t *l)
 {
     json_t *v = json_object_get(from, "link");
 
@@ -238,7 +238,7 @@ static bool read_object(reader_t *r, json_t *from)
     pipc__topo_obj_t *o = &r->topo->objs[obj];
     if (!name(r, from, "name", o->name) || !find_numa(r, from, &o->numa) ||
         !id(r, from, "vendor", 0xffff, &o->vendor) || !id(r, from, "device", 0xffff, &o->device) ||
-        !id(r, from, "class", 0xffffff, &o->class_code) || !link(r, from, &o->link) ||
+        !id(r, from, "class", 0xffffff, &o->class_code) || !read_link(r, from, &o->link) ||
         !number(r, from, "minor", 65535, &o->minor) || !name(r, from, "uuid", o->uuid) ||
         !name(r, from, "netdev", o->netdev))
         return false;
