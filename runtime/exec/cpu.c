@@ -1,12 +1,19 @@
 /* exec/cpu.c - the CPU executor: ranks of one node over shared memory.
  *
- * One lane a rank, run by the calling thread. A rank's segment:
+ * One lane a rank, run by the calling thread. A rank's segment has two halves, for the two places
+ * that a plan tells apart, though here both are the same kind of memory:
  *
- *     | flag 0 | flag 1 | ... (a cache line each) | area 0: slots | area 1: slots |
+ *     | flag 0 | flag 1 | ... | area 0: slots | area 1: slots | flag 0 | ... | area 0 | area 1 |
+ *     '----------- PIPC__SLOT: stands for device memory ------'---------- PIPC__HOST ----------'
+ *       a cache line each
  *
  * Peers write slots and flags, the owner reads them. A flag holds the number of the last round that
  * its sender signalled; 64 bits, so that a flag which a plan leaves unused for long never looks
- * like one from the future.
+ * like one from the future. Pages that no plan touches cost nothing.
+ *
+ * Stages take turns on the thread: each runs until it meets a flag that has not come, and when all
+ * stand at one, the thread sleeps until any of them comes. A stage has a round of its own: what
+ * keeps it from running ahead is what keeps it on a GPU, the plan's own signals and waits.
  */
 #include "runtime/exec/exec.h"
 
@@ -23,8 +30,8 @@ typedef struct flag {
 typedef struct cpu_exec {
     pipc__exec_t base;
     int rank, size;
-    size_t area_bytes;
-    uint64_t round; /* last round that was begun, counted over all calls */
+    size_t area_bytes, half_bytes;
+    uint64_t round; /* last round of the last call, counted over all calls */
     pipc__segment_t own, seg[PIPC__RANKS_MAX];
 } cpu_exec_t;
 
@@ -35,14 +42,18 @@ static cpu_exec_t *self(pipc__exec_t *exec)
     return (cpu_exec_t *)(void *)exec;
 }
 
-static char *memory_of(const cpu_exec_t *x, int rank)
+/* Half of @rank's memory that is for @place, a pipc__place_t. */
+static char *memory_of(const cpu_exec_t *x, int rank, int place)
 {
-    return (rank == x->rank ? x->own.base : x->seg[rank].base) + PIPC__SEGMENT_HEAD;
+    const pipc__segment_t *seg = rank == x->rank ? &x->own : &x->seg[rank];
+
+    return seg->base + PIPC__SEGMENT_HEAD + (place == PIPC__HOST ? x->half_bytes : 0);
 }
 
-static flag_t *flag_of(const cpu_exec_t *x, int rank, int flag)
+/* The flag of @rank that a SIGNAL or WAIT means. */
+static flag_t *flag_of(const cpu_exec_t *x, int rank, const pipc__op_t *op)
 {
-    return (flag_t *)(void *)memory_of(x, rank) + flag;
+    return (flag_t *)(void *)memory_of(x, rank, op->dst.place) + op->flag;
 }
 
 static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t staging_bytes,
@@ -59,8 +70,8 @@ static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t st
     x->base.ops = &pipc__exec_cpu;
     x->base.ctl = ctl;
     x->area_bytes = staging_bytes / PIPC__BUFFERS / 4096 * 4096;
-    pipc_status_t st = pipc__segment_create(
-        &x->own, PIPC__FLAGS_MAX * sizeof(flag_t) + PIPC__BUFFERS * x->area_bytes, &h, err);
+    x->half_bytes = PIPC__FLAGS_MAX * sizeof(flag_t) + PIPC__BUFFERS * x->area_bytes;
+    pipc_status_t st = pipc__segment_create(&x->own, 2 * x->half_bytes, &h, err);
     if (st) {
         free(x);
         return st;
@@ -101,38 +112,58 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
                       plan->nranks, PIPC__BUFFERS * plan->nslots * 4096);
 }
 
-/* One round of one call: what the ops below need to find their memory. */
-typedef struct cpu_round {
-    const pipc__exec_call_t *call;
-    size_t first, count; /* the piece of the message, in elements */
-    size_t elem_bytes, slot_bytes;
+/* Where a stage of a call stands. */
+typedef struct cpu_stage {
+    const pipc__program_t *program;
+    uint64_t round;      /* counted over all calls */
+    size_t first, count; /* the piece of the message that this round moves, in elements */
     pipc__split_t split;
-} cpu_round_t;
+    int step;
+} cpu_stage_t;
 
-/* Where @ref's part of @chunk begins, and its length in elements. */
-static char *locate(const cpu_exec_t *x, const cpu_round_t *k, pipc__ref_t ref, int chunk, size_t *n)
+/* A call, as all its stages see it. */
+typedef struct cpu_run {
+    const cpu_exec_t *x;
+    const pipc__exec_call_t *call;
+    size_t elem_bytes, slot_bytes, round_elems;
+    int pieces; /* chunks of a round in each block that the call's count is for */
+    cpu_stage_t stage[PIPC__STAGES_MAX];
+} cpu_run_t;
+
+/* Has the user's buffer at @place a block for each rank, or one alone? */
+static bool has_blocks(const pipc__plan_t *plan, int place)
 {
-    size_t at;
-
-    *n = pipc__split_part(k->split, k->count, chunk, 0, &at);
-    if (ref.place == PIPC__SLOT)
-        return memory_of(x, ref.rank) + PIPC__FLAGS_MAX * sizeof(flag_t) +
-               PIPC__AREA(x->round) * x->area_bytes + ref.slot * k->slot_bytes;
-    const char *user = ref.place == PIPC__INPUT ? k->call->send : k->call->recv;
-    uintptr_t where = (uintptr_t)user + (k->first + at) * k->elem_bytes;
-    return (char *)where;
+    return (plan->collective == PIPC__REDUCE_SCATTER && place == PIPC__INPUT) ||
+           (plan->collective == PIPC__ALLGATHER && place == PIPC__OUTPUT);
 }
 
-static void copy_or_reduce(const cpu_exec_t *x, const cpu_round_t *k, const pipc__op_t *op)
+/* Where @ref's part of @chunk begins, and its length in elements. */
+static char *locate(const cpu_run_t *k, const cpu_stage_t *s, pipc__ref_t ref, int chunk, size_t *n)
 {
-    const pipc__reduction_t how = {k->call->dtype, k->call->op, x->size,
+    const pipc__exec_call_t *call = k->call;
+    size_t at;
+
+    *n = pipc__split_part(s->split, s->count, chunk % k->pieces, 0, &at);
+    if (ref.place == PIPC__SLOT || ref.place == PIPC__HOST)
+        return memory_of(k->x, ref.rank, ref.place) + PIPC__FLAGS_MAX * sizeof(flag_t) +
+               PIPC__AREA(s->round) * k->x->area_bytes + ref.slot * k->slot_bytes;
+    at += s->first;
+    if (has_blocks(call->plan, ref.place))
+        at += (size_t)(chunk / k->pieces) * call->count;
+    return (char *)((uintptr_t)(ref.place == PIPC__INPUT ? call->send : call->recv) +
+                    at * k->elem_bytes);
+}
+
+static void copy_or_reduce(const cpu_run_t *k, const cpu_stage_t *s, const pipc__op_t *op)
+{
+    const pipc__reduction_t how = {k->call->dtype, k->call->op, k->x->size,
                                    op->nsrc,       op->pre,     op->post};
     const void *src[PIPC__RANKS_MAX];
     size_t n;
-    char *dst = locate(x, k, op->dst, op->chunk, &n);
+    char *dst = locate(k, s, op->dst, op->chunk, &n);
 
     for (int i = 0; i < op->nsrc; i++)
-        src[i] = locate(x, k, op->src[i], op->chunk, &n);
+        src[i] = locate(k, s, op->src[i], op->chunk, &n);
     if (!n)
         return;
     /* A reduction of one source is that of one rank: its pre- and post-op change nothing. */
@@ -142,68 +173,117 @@ static void copy_or_reduce(const cpu_exec_t *x, const cpu_round_t *k, const pipc
         pipc__reduce(&how, dst, src, n);
 }
 
-typedef struct flag_wait {
-    const flag_t *flag;
-    uint64_t round;
-} flag_wait_t;
-
-static bool flag_ready(void *arg)
+static void act(const cpu_run_t *k, const cpu_stage_t *s, const pipc__op_t *op)
 {
-    const flag_wait_t *w = arg;
-
-    return atomic_load_explicit(&w->flag->round, memory_order_acquire) >= w->round;
+    if (op->kind == PIPC__COPY || op->kind == PIPC__REDUCE)
+        copy_or_reduce(k, s, op);
+    if (op->kind != PIPC__SIGNAL)
+        return;
+    atomic_store_explicit(&flag_of(k->x, op->peer, op)->round, s->round, memory_order_release);
+    if (op->peer != k->x->rank) /* the own stages are on this thread, and awake */
+        pipc__control_ring(k->x->base.ctl, op->peer);
 }
 
-static pipc_status_t step(cpu_exec_t *x, const cpu_round_t *k, const pipc__op_t *op)
-{
-    flag_wait_t w;
+/* --- stages ---------------------------------------------------------------------------------- */
 
-    PIPC__DELAY();
-    switch (op->kind) {
-    case PIPC__SIGNAL:
-        atomic_store_explicit(&flag_of(x, op->peer, op->flag)->round, x->round,
-                              memory_order_release);
-        pipc__control_ring(x->base.ctl, op->peer);
-        return PIPC_OK;
-    case PIPC__WAIT:
-        w = (flag_wait_t){flag_of(x, x->rank, op->flag), x->round};
-        return pipc__control_wait(x->base.ctl, flag_ready, &w);
-    default:
-        copy_or_reduce(x, k, op);
-        return PIPC_OK;
+/* Cut the next piece of the message, from element @first on. */
+static void begin_round(const cpu_run_t *k, cpu_stage_t *s, size_t first)
+{
+    size_t left = k->call->count - first;
+
+    s->round++;
+    s->step = 0;
+    s->first = first;
+    s->count = left < k->round_elems ? left : k->round_elems;
+    s->split = pipc__split(s->count, k->elem_bytes, k->pieces, 1);
+}
+
+static bool is_over(const cpu_run_t *k, const cpu_stage_t *s)
+{
+    return !s->program->nops || s->first == k->call->count;
+}
+
+static bool is_blocked(const cpu_run_t *k, const cpu_stage_t *s)
+{
+    const pipc__op_t *op = &s->program->ops[s->step];
+
+    return op->kind == PIPC__WAIT && !PIPC__DROPPED((int)(s - k->stage), s->step) &&
+           atomic_load_explicit(&flag_of(k->x, k->x->rank, op)->round, memory_order_acquire) <
+               s->round;
+}
+
+static void run_stage(const cpu_run_t *k, cpu_stage_t *s)
+{
+    while (!is_over(k, s) && !is_blocked(k, s) && !PIPC__YIELDS()) {
+        PIPC__DELAY();
+        act(k, s, &s->program->ops[s->step]);
+        if (++s->step == s->program->nops)
+            begin_round(k, s, s->first + s->count);
     }
 }
 
-static pipc_status_t run_round(cpu_exec_t *x, const cpu_round_t *k, uint64_t number,
-                               pipc__error_t *err)
+static bool all_over(const cpu_run_t *k)
 {
-    const pipc__plan_t *plan = k->call->plan;
+    int i = 0;
 
-    x->round++;
-    for (int i = 0; i < plan->program[x->rank][0].nops; i++) {
-        const pipc__op_t *op = &plan->program[x->rank][0].ops[i];
-        if (op->kind == PIPC__WAIT && PIPC__DROPPED(i))
-            continue;
-        if (step(x, k, op))
-            return pipc__exec_stalled(x->base.ctl, plan, x->rank, k->call->number, number, i, err);
+    while (i < k->call->plan->nstages && is_over(k, &k->stage[i]))
+        i++;
+    return i == k->call->plan->nstages;
+}
+
+static bool any_can_go(void *arg)
+{
+    const cpu_run_t *k = arg;
+
+    for (int i = 0; i < k->call->plan->nstages; i++)
+        if (!is_over(k, &k->stage[i]) && !is_blocked(k, &k->stage[i]))
+            return true;
+    return false;
+}
+
+/* The stage to name when none can go on: one that waits for another rank, for the others wait for
+ * it in the end. */
+static pipc_status_t stalled(const cpu_run_t *k, pipc__error_t *err)
+{
+    const cpu_exec_t *x = k->x;
+    int at = -1;
+
+    for (int i = 0; i < k->call->plan->nstages; i++) {
+        const cpu_stage_t *s = &k->stage[i];
+        if (!is_over(k, s) && (at < 0 || s->program->ops[s->step].peer != x->rank))
+            at = i;
     }
-    return PIPC_OK;
+    return pipc__exec_stalled(x->base.ctl, k->call->plan, x->rank, k->call->number,
+                              k->stage[at].round - x->round - 1, at, k->stage[at].step, err);
+}
+
+static pipc_status_t run_stages(cpu_run_t *k, pipc__error_t *err)
+{
+    for (;;) {
+        for (int i = 0; i < k->call->plan->nstages; i++)
+            run_stage(k, &k->stage[i]);
+        if (all_over(k))
+            return PIPC_OK;
+        if (pipc__control_wait(k->x->base.ctl, any_can_go, k))
+            return stalled(k, err);
+    }
 }
 
 static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err)
 {
     cpu_exec_t *x = self(exec);
-    cpu_round_t k = {.call = call, .elem_bytes = pipc_dtype_bytes(call->dtype)};
-    pipc_status_t st = PIPC_OK;
+    const pipc__plan_t *plan = call->plan;
+    cpu_run_t k = {.x = x, .call = call, .elem_bytes = pipc_dtype_bytes(call->dtype)};
 
-    k.slot_bytes = pipc__lane_slot_bytes(x->area_bytes, call->plan->nslots, 1);
-    size_t most = pipc__round_elems(k.slot_bytes, k.elem_bytes, call->plan->nchunks, 1);
-    for (uint64_t i = 0; !st && k.first < call->count; i++) {
-        k.count = call->count - k.first < most ? call->count - k.first : most;
-        k.split = pipc__split(k.count, k.elem_bytes, call->plan->nchunks, 1);
-        st = run_round(x, &k, i, err);
-        k.first += k.count;
+    k.pieces = plan->collective == PIPC__ALLREDUCE ? plan->nchunks : plan->nchunks / plan->nranks;
+    k.slot_bytes = pipc__lane_slot_bytes(x->area_bytes, plan->nslots, 1);
+    k.round_elems = pipc__round_elems(k.slot_bytes, k.elem_bytes, k.pieces, 1);
+    for (int i = 0; i < plan->nstages; i++) {
+        k.stage[i] = (cpu_stage_t){.program = &plan->program[x->rank][i], .round = x->round};
+        begin_round(&k, &k.stage[i], 0);
     }
+    pipc_status_t st = run_stages(&k, err);
+    x->round += call->count / k.round_elems + (call->count % k.round_elems != 0);
     return st;
 }
 

@@ -203,7 +203,8 @@ static pipc_status_t latch_abort(pipc__cuda_exec_t *x, pipc__error_t *err)
 
     if (stall && PIPC__STALL_PLAN(stall) < (uint32_t)x->nprograms) {
         pipc__exec_stalled(x->base.ctl, x->programs[PIPC__STALL_PLAN(stall)].plan, x->rank,
-                           x->last_call, page->stalled_round, PIPC__STALL_STEP(stall), &x->broken);
+                           x->last_call, page->stalled_round, 0, PIPC__STALL_STEP(stall),
+                           &x->broken);
         return copy_error(err, &x->broken);
     }
     pipc_status_t st = pipc__control_state(x->base.ctl, &who);

@@ -25,12 +25,16 @@ typedef struct pipc__exec_place {
     char uuid[48]; /* "GPU-..." */
 } pipc__exec_place_t;
 
-/* One all-reduce call; the same on every rank but for the pointers. */
+/* One call of a plan's collective; the same on every rank but for the pointers.
+ *   all-reduce      send[count], recv[count]; in place: recv == send
+ *   reduce-scatter  send[nranks * count], recv[count]; in place: recv == send + rank * count
+ *   all-gather      send[count], recv[nranks * count]; in place: send == recv + rank * count
+ * No other overlap. */
 typedef struct pipc__exec_call {
     const pipc__plan_t *plan; /* prepared */
     const void *send;
-    void *recv; /* may be send; no other overlap */
-    size_t count;
+    void *recv;
+    size_t count; /* elements; of one rank's block in reduce-scatter and all-gather */
     pipc_dtype_t dtype;
     pipc_redop_t op;
     void *stream;    /* CUDA: CUstream or cudaStream_t; CPU: ignored */
@@ -73,9 +77,10 @@ extern const pipc__exec_ops_t pipc__exec_cuda; /* only in builds with CUDA */
  * opens the driver by itself. Only in builds with CUDA. */
 bool pipc__cuda_has_context(void);
 
-/* Fill @err for a run that the abort word ended at @step of @round: names the rank that was lost or
+/* Fill @err for a run that the abort word ended at @step of @stage in @round: names the rank that was lost or
  * that aborted, and what was waited for. Returns the status of the abort word. */
 pipc_status_t pipc__exec_stalled(pipc__control_t *ctl, const pipc__plan_t *plan, int rank,
-                                 uint64_t call, uint64_t round, int step, pipc__error_t *err);
+                                 uint64_t call, uint64_t round, int stage, int step,
+                                 pipc__error_t *err);
 
 #endif

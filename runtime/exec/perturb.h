@@ -1,5 +1,5 @@
-/* exec/perturb.h - test builds only: random delays before each push, signal and wait, and one wait
- * taken out, or one staging area where there should be two. A protocol that survives the delays and
+/* exec/perturb.h - test builds only: random delays before each push, signal and behind each wait,
+ * stages of the CPU executor that give way at random, and one wait taken out, or one staging area where there should be two. A protocol that survives the delays and
  * fails without any one of its waits is tested; a wait whose absence nothing notices is not, or is
  * not needed.
  *
@@ -8,11 +8,13 @@
 #ifndef PIPC_EXEC_PERTURB_H
 #define PIPC_EXEC_PERTURB_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct pipc__perturb {
     uint32_t max_usec; /* delays are random, 0..max_usec */
-    int32_t drop_step; /* step of the program whose WAIT is skipped, on every rank; -1: none */
+    int32_t drop_step; /* step of a program whose WAIT is skipped, on every rank; -1: none */
+    int32_t drop_stage; /* the stage that it belongs to */
     int32_t one_area;  /* all rounds use staging area 0: slots are reused too early */
     uint64_t seed;
 } pipc__perturb_t;
@@ -21,11 +23,15 @@ typedef struct pipc__perturb {
 extern pipc__perturb_t pipc__perturb;
 void pipc__perturb_delay(void);
 #define PIPC__DELAY() pipc__perturb_delay()
-#define PIPC__DROPPED(step) ((step) == pipc__perturb.drop_step)
+bool pipc__perturb_yields(void);
+#define PIPC__YIELDS() pipc__perturb_yields()
+#define PIPC__DROPPED(stage, step)                                                                 \
+    ((step) == pipc__perturb.drop_step && (stage) == pipc__perturb.drop_stage)
 #define PIPC__AREA(round) (pipc__perturb.one_area ? 0 : (round) % PIPC__BUFFERS)
 #else
 #define PIPC__DELAY() ((void)0)
-#define PIPC__DROPPED(step) 0
+#define PIPC__YIELDS() 0
+#define PIPC__DROPPED(stage, step) 0
 #define PIPC__AREA(round) ((round) % PIPC__BUFFERS)
 #endif
 

@@ -222,7 +222,11 @@ int exec_calls(rank_exec_t *re, const exec_job_t *job, int rank, int n, unsigned
 static void perturb(const exec_job_t *job)
 {
 #ifdef PIPC_PERTURB
-    pipc__perturb = (pipc__perturb_t){job->max_usec, job->drop_step, job->one_area, 42};
+    pipc__perturb = (pipc__perturb_t){.max_usec = job->max_usec,
+                                      .drop_stage = job->drop_stage,
+                                      .drop_step = job->drop_step,
+                                      .one_area = job->one_area,
+                                      .seed = 42};
 #else
     (void)job;
 #endif
@@ -331,13 +335,15 @@ int exec_loss_body(ranks_t *all, int rank, void *arg)
 
 /* --- negative controls ----------------------------------------------------------------------- */
 
-static int drop_one(exec_job_t *job, const pipc__plan_t *plan, int step, int nranks, int limit)
+static int drop_one(exec_job_t *job, const pipc__plan_t *plan, int stage, int step, int nranks,
+                    int limit)
 {
+    job->drop_stage = stage;
     job->drop_step = step;
     int rc = ranks_run(nranks, exec_job_body, job, limit);
     if (rc != EXEC_WRONG)
-        fprintf(stderr, "# %s without the wait of step %d: %d and not %d\n", plan->name, step, rc,
-                EXEC_WRONG);
+        fprintf(stderr, "# %s without the wait of stage %d, step %d: %d and not %d\n", plan->name,
+                stage, step, rc, EXEC_WRONG);
     return rc == EXEC_WRONG;
 }
 
@@ -355,7 +361,7 @@ int exec_drop_each_wait(exec_job_t job, int nranks, int limit)
         for (int i = 0; i < p->program[0][0].nops; i++) {
             if (p->program[0][0].ops[i].kind != PIPC__WAIT)
                 continue;
-            all_wrong &= drop_one(&job, p, i, nranks, limit);
+            all_wrong &= drop_one(&job, p, 0, i, nranks, limit);
             tried++;
         }
         pipc__plan_free(p);

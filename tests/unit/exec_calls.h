@@ -29,6 +29,7 @@ typedef struct exec_job {
     int plan;          /* -1: alternate */
     int calls, batch;  /* batch: calls that are made before the first result is looked at */
     int drop_step;     /* perturbed builds: the wait to take out, or -1 */
+    int drop_stage;    /* and the stage that it belongs to */
     uint32_t max_usec; /* perturbed builds: longest delay */
     int one_area;      /* perturbed builds */
 } exec_job_t;
