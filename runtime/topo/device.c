@@ -55,25 +55,27 @@ static bool coprocessor_is_gpu(int vendor, int device)
     return vendor != VENDOR_INTEL || (device >= 0x2250 && device <= 0x226f);
 }
 
-pipc__device_role_t pipc__device_role(const char *root, const char *dir, const char *name)
+pipc__device_role_t pipc__device_role_of(int class_code, int vendor, int device)
 {
-    int class_code = number(root, dir, "class", 0xffffff);
-    int vendor = number(root, dir, "vendor", 0xffff);
-
     if (class_code >> 8 == 0x0604 || class_code >> 8 == 0x0609)
         return PIPC__ROLE_BRIDGE;
     if (class_code >> 16 == 0x03 && display_is_gpu(class_code, vendor))
         return PIPC__ROLE_GPU;
-    if (class_code >> 8 == 0x0b40 &&
-        coprocessor_is_gpu(vendor, number(root, dir, "device", 0xffff)))
+    if (class_code >> 8 == 0x0b40 && coprocessor_is_gpu(vendor, device))
         return PIPC__ROLE_GPU;
     if (class_code >> 8 == 0x1200)
         return PIPC__ROLE_GPU;
-    if (class_code >> 16 == 0x02)
-        return PIPC__ROLE_NIC;
+    return class_code >> 16 == 0x02 ? PIPC__ROLE_NIC : PIPC__ROLE_OTHER;
+}
+
+pipc__device_role_t pipc__device_role(const char *root, const char *dir, const char *name)
+{
+    int class_code = number(root, dir, "class", 0xffffff);
+
     if (class_code < 0 && pipc__dir_exists(root, "proc/driver/nvidia/gpus/%s", name))
         return PIPC__ROLE_GPU;
-    return PIPC__ROLE_OTHER;
+    return pipc__device_role_of(class_code, number(root, dir, "vendor", 0xffff),
+                                number(root, dir, "device", 0xffff));
 }
 
 bool pipc__device_is_virtual(const char *root, const char *dir)
@@ -93,20 +95,28 @@ static size_t read_config(const char *root, const char *dir, unsigned char confi
     return config[0] == 0xff && config[1] == 0xff ? 0 : len; /* all ones: it does not answer */
 }
 
-int pipc__device_port(const char *root, const char *dir)
+/* Where the Express capability is in @c, with @size bytes of it; 0 when it can't be seen. */
+static size_t express(const unsigned char c[256], size_t len, size_t size)
 {
-    unsigned char c[256];
-    size_t len = read_config(root, dir, c), at;
+    size_t at;
 
     if (len < 64 || !(c[6] & 0x10)) /* status: has a capability list */
-        return PIPC__UNKNOWN;
+        return 0;
     at = c[0x34] & 0xfcu;
     for (int hops = 0; hops < 48 && at >= 0x40 && at + 4 <= len; hops++) { /* 48 fit; else a loop */
         if (c[at] == 0x10)
-            return c[at + 2] >> 4;
+            return at + size <= len ? at : 0;
         at = c[at + 1] & 0xfcu;
     }
-    return PIPC__UNKNOWN;
+    return 0;
+}
+
+int pipc__device_port(const char *root, const char *dir)
+{
+    unsigned char c[256];
+    size_t at = express(c, read_config(root, dir, c), 4);
+
+    return at ? c[at + 2] >> 4 : PIPC__UNKNOWN;
 }
 
 int pipc__device_secondary_bus(const char *root, const char *dir)
@@ -119,8 +129,7 @@ int pipc__device_secondary_bus(const char *root, const char *dir)
     return bus > 0 ? bus : PIPC__UNKNOWN; /* 0: not set up */
 }
 
-/* "8 GT/s", "8.0 GT/s PCIe", "2.5 GT/s" -> 8000, 8000, 2500; "Unknown speed" -> unknown. */
-static int speed_mts(const char *text)
+int pipc__link_speed_mts(const char *text)
 {
     int mts = 0, fraction = 100;
 
@@ -138,21 +147,56 @@ static int link_speed(const char *root, const char *dir, const char *file)
 {
     char text[64];
 
-    return pipc__file_line(root, text, sizeof(text), "%s/%s", dir, file) ? speed_mts(text)
-                                                                         : PIPC__UNKNOWN;
+    return pipc__file_line(root, text, sizeof(text), "%s/%s", dir, file)
+               ? pipc__link_speed_mts(text)
+               : PIPC__UNKNOWN;
 }
 
-/* A width that PCIe has. 0 is "no link", 63 and 255 are what a device that is gone seems to say. */
-static int link_width(const char *root, const char *dir, const char *file)
+int pipc__link_width(int w)
 {
-    int w = number(root, dir, file, 32);
-
     return w == 1 || w == 2 || w == 4 || w == 8 || w == 12 || w == 16 || w == 32 ? w
                                                                                  : PIPC__UNKNOWN;
 }
 
-/* The NUMA node that all CPUs in @near belong to, if it is one; nodes without CPUs can't be. */
-static int numa_of_cpus(const pipc__topo_t *topo, hwloc_const_bitmap_t near)
+static int link_width(const char *root, const char *dir, const char *file)
+{
+    return pipc__link_width(number(root, dir, file, 32));
+}
+
+/* Speed and width from the low half of a Link Capabilities or Link Status register. */
+static void decode_link(const unsigned char *reg, int *speed_mts, int *width)
+{
+    static const int mts[] = {PIPC__UNKNOWN, 2500, 5000, 8000, 16000, 32000, 64000};
+    int word = reg[0] | reg[1] << 8, code = word & 0xf;
+
+    *speed_mts = code < (int)(sizeof(mts) / sizeof(mts[0])) ? mts[code] : PIPC__UNKNOWN;
+    *width = pipc__link_width(word >> 4 & 0x3f);
+}
+
+static int or_else(int v, int other)
+{
+    return v >= 0 ? v : other;
+}
+
+/* The link by the files of sysfs; what they do not say, by config space: a dump has no such files.
+ */
+static void link_facts(const char *root, const char *dir, pipc__link_t *link)
+{
+    pipc__link_t config = {PIPC__UNKNOWN, PIPC__UNKNOWN, PIPC__UNKNOWN, PIPC__UNKNOWN};
+    unsigned char c[256];
+    size_t at = express(c, read_config(root, dir, c), 0x14);
+
+    if (at) {
+        decode_link(c + at + 0x0c, &config.max_speed_mts, &config.max_width);
+        decode_link(c + at + 0x12, &config.speed_mts, &config.width);
+    }
+    link->width = or_else(link_width(root, dir, "current_link_width"), config.width);
+    link->max_width = or_else(link_width(root, dir, "max_link_width"), config.max_width);
+    link->speed_mts = or_else(link_speed(root, dir, "current_link_speed"), config.speed_mts);
+    link->max_speed_mts = or_else(link_speed(root, dir, "max_link_speed"), config.max_speed_mts);
+}
+
+int pipc__numa_of_cpus(const pipc__topo_t *topo, hwloc_const_bitmap_t near)
 {
     int found = PIPC__UNKNOWN;
 
@@ -211,7 +255,7 @@ static bool find_numa(pipc__topo_t *topo, const char *root, const char *dir, int
     if (!local)
         return false;
     local_cpus(root, dir, local);
-    by_cpus = numa_of_cpus(topo, local);
+    by_cpus = pipc__numa_of_cpus(topo, local);
     if (by_cpus >= 0)
         *numa = by_cpus;
     else if (*numa < 0 && os_index >= 0)
@@ -220,8 +264,7 @@ static bool find_numa(pipc__topo_t *topo, const char *root, const char *dir, int
     return ok;
 }
 
-/* A name that came from outside goes to terminals and into JSON: printable ASCII only. */
-static void make_printable(char *name)
+void pipc__make_printable(char *name)
 {
     for (char *p = name; *p; p++)
         if (*p < ' ' || *p > '~')
@@ -243,7 +286,7 @@ static bool first_name(const char *root, const char *dir, const char *class,
     }
     pipc__dir_close(d);
     if (found)
-        make_printable(out);
+        pipc__make_printable(out);
     return found;
 }
 
@@ -290,7 +333,7 @@ static void nvidia_facts(const char *root, pipc__topo_obj_t *obj)
     }
     /* Before the device is first opened the driver writes question marks. */
     if (driver_value(text, "GPU UUID:", value) && !strchr(value, '?')) {
-        make_printable(value);
+        pipc__make_printable(value);
         memcpy(obj->uuid, value, sizeof(value));
     }
 }
@@ -301,10 +344,7 @@ bool pipc__device_facts(pipc__topo_t *topo, const char *root, const char *dir,
     obj->vendor = number(root, dir, "vendor", 0xffff);
     obj->device = number(root, dir, "device", 0xffff);
     obj->class_code = number(root, dir, "class", 0xffffff);
-    obj->link.width = link_width(root, dir, "current_link_width");
-    obj->link.max_width = link_width(root, dir, "max_link_width");
-    obj->link.speed_mts = link_speed(root, dir, "current_link_speed");
-    obj->link.max_speed_mts = link_speed(root, dir, "max_link_speed");
+    link_facts(root, dir, &obj->link);
     if (obj->kind == PIPC__TOPO_NIC)
         nic_facts(root, dir, obj);
     if (obj->kind == PIPC__TOPO_GPU)

@@ -22,6 +22,10 @@ enum { PIPC__PORT_ROOT = 4, PIPC__PORT_UPSTREAM = 5, PIPC__PORT_DOWNSTREAM = 6 }
  * absolute one is followed below @root, where the kernel would leave a captured tree. */
 void pipc__device_dir(const char *name, const char *link, char dir[PIPC__DEVICE_DIR_MAX]);
 
+/* What a device is; PIPC__UNKNOWN for what is not known of it. */
+pipc__device_role_t pipc__device_role_of(int class_code, int vendor, int device);
+
+/* The same by the files of a device; GPUs without a class file are known by their driver's. */
 pipc__device_role_t pipc__device_role(const char *root, const char *dir, const char *name);
 
 /* Is it a virtual function whose physical function is here? It is the same card, no second one. */
@@ -38,5 +42,19 @@ int pipc__device_secondary_bus(const char *root, const char *dir);
  * knows of is added to @topo. False without memory. */
 bool pipc__device_facts(pipc__topo_t *topo, const char *root, const char *dir,
                         pipc__topo_obj_t *obj);
+
+/* "8 GT/s", "8.0 GT/s PCIe", "2.5 GT/s" -> 8000, 8000, 2500; "", "Unknown speed" -> unknown. */
+int pipc__link_speed_mts(const char *text);
+
+/* A width that PCIe has, or PIPC__UNKNOWN: 0 is "no link", and 63 and 255 are what a device that is
+ * gone seems to say. */
+int pipc__link_width(int width);
+
+/* The NUMA node that all CPUs in @near belong to, if it is one; nodes without CPUs can't be. Index
+ * into topo->numas, or PIPC__UNKNOWN. */
+int pipc__numa_of_cpus(const pipc__topo_t *topo, hwloc_const_bitmap_t near);
+
+/* A name that came from outside goes to terminals and into JSON: make it printable ASCII. */
+void pipc__make_printable(char *name);
 
 #endif

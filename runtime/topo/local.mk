@@ -17,7 +17,8 @@ libpipc_core_la_SOURCES += \
 	runtime/topo/synthetic.c \
 	runtime/topo/sysfs.c \
 	runtime/topo/text.c runtime/topo/text.h \
-	runtime/topo/topo.c runtime/topo/topo.h
+	runtime/topo/topo.c runtime/topo/topo.h \
+	runtime/topo/tree.c
 
 # The sources that are files of other programs, for tools and tests only: the plugin and the runtime's
 # library need no XML parser.

@@ -44,18 +44,16 @@ static int find(const pipc__scan_t *s, pipc__pci_addr_t addr)
     return low < s->n && pipc__pci_compare(s->dev[low].addr, addr) == 0 ? low : PIPC__UNKNOWN;
 }
 
-static pipc_status_t append(pipc__scan_t *s, pipc__scan_device_t d, pipc__error_t *err)
+pipc_status_t pipc__scan_append(pipc__scan_t *s, pipc__scan_device_t d, pipc__error_t *err)
 {
     if (s->n >= DEVICES_MAX)
-        return pipc__fail(err, PIPC_ERR_INVALID,
-                          "%s/" PIPC__SCAN_DEVICES ": more than %d devices; is this a sysfs tree?",
-                          s->root, DEVICES_MAX);
+        return pipc__fail(err, PIPC_ERR_INVALID, "%s%s: more than %d devices; is this one machine?",
+                          s->root, s->folder, DEVICES_MAX);
     if (s->n == s->cap) {
         int cap = s->cap ? 2 * s->cap : 64;
         pipc__scan_device_t *more = realloc(s->dev, sizeof(*more) * (size_t)cap);
         if (!more)
-            return pipc__fail(err, PIPC_ERR_NOMEM, "%s/" PIPC__SCAN_DEVICES ": out of memory",
-                              s->root);
+            return pipc__fail(err, PIPC_ERR_NOMEM, "%s%s: out of memory", s->root, s->folder);
         s->dev = more;
         s->cap = cap;
     }
@@ -113,7 +111,7 @@ static pipc_status_t list_folder(pipc__scan_t *s, const char *folder, pipc__erro
                           strerror(errno));
     while (!st && (name = pipc__dir_next(dir)))
         if (full_address(name, &addr))
-            st = append(s, make_device(addr, true), err);
+            st = pipc__scan_append(s, make_device(addr, true), err);
     pipc__dir_close(dir);
     return st;
 }
@@ -179,7 +177,7 @@ static pipc_status_t read_links(pipc__scan_t *s, pipc__error_t *err)
             ghost.linked = true;
             if (k > 0)
                 ghost.above = chain[k - 1];
-            pipc_status_t st = append(s, ghost, err);
+            pipc_status_t st = pipc__scan_append(s, ghost, err);
             if (st)
                 return st;
         }
@@ -188,7 +186,7 @@ static pipc_status_t read_links(pipc__scan_t *s, pipc__error_t *err)
     return PIPC_OK;
 }
 
-static pipc__part_t part_of_role(pipc__device_role_t role)
+pipc__part_t pipc__part_of_role(pipc__device_role_t role)
 {
     switch (role) {
     case PIPC__ROLE_BRIDGE:
@@ -214,6 +212,22 @@ void pipc__scan_locate(const pipc__scan_t *s, const pipc__scan_device_t *d,
     pipc__device_dir(name, linked ? link : NULL, dir);
 }
 
+/* A device without a link is a folder; the devices in it are below it, as where links were followed
+ * when the capture was made. */
+static void read_folder(pipc__scan_t *s, const pipc__scan_device_t *d, const char *dir)
+{
+    DIR *folder = pipc__dir_open(s->root, "%s", dir);
+    pipc__pci_addr_t addr;
+    const char *name;
+
+    while (folder && (name = pipc__dir_next(folder))) {
+        int below = full_address(name, &addr) ? find(s, addr) : PIPC__UNKNOWN;
+        if (below >= 0 && !s->dev[below].linked)
+            s->dev[below].above = d->addr;
+    }
+    pipc__dir_close(folder);
+}
+
 static void read_roles(pipc__scan_t *s)
 {
     char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX];
@@ -224,7 +238,9 @@ static void read_roles(pipc__scan_t *s)
         if (!d->listed)
             continue;
         pipc__scan_locate(s, d, name, dir);
-        d->part = part_of_role(pipc__device_role(s->root, dir, name));
+        if (!d->linked)
+            read_folder(s, d, dir);
+        d->part = pipc__part_of_role(pipc__device_role(s->root, dir, name));
         if (d->part == PIPC__PART_BRIDGE) {
             d->port = pipc__device_port(s->root, dir);
             d->secondary = pipc__device_secondary_bus(s->root, dir);
@@ -275,6 +291,20 @@ static void find_parents(pipc__scan_t *s)
             s->dev[i].parent = PIPC__UNKNOWN;
     for (int i = 0; i < s->n; i++)
         s->dev[i].depth = steps_up(s, i);
+}
+
+pipc__scan_device_t pipc__scan_device(pipc__pci_addr_t addr)
+{
+    pipc__scan_device_t d = make_device(addr, true);
+
+    d.linked = true;
+    return d;
+}
+
+void pipc__scan_link(pipc__scan_t *scan)
+{
+    sort_unique(scan);
+    find_parents(scan);
 }
 
 pipc_status_t pipc__scan(pipc__scan_t *scan, pipc__error_t *err)

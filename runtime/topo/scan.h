@@ -1,5 +1,5 @@
-/* topo/scan.h - the PCI devices below a root, and which is above which; sysfs.c makes a tree of
- * them
+/* topo/scan.h - the PCI devices of a machine, and which is above which: read from the files below a
+ * root (scan.c) or told by another source. tree.c makes a tree of them.
  */
 #ifndef PIPC_TOPO_SCAN_H
 #define PIPC_TOPO_SCAN_H
@@ -31,20 +31,35 @@ typedef struct pipc__scan_device {
     bool linked; /* its link could be read: @above is all there is to know */
     bool virtual;
     bool bridge_below, downstream_below;
-    bool keep; /* is, or leads to, a GPU or NIC */
+    bool keep;                     /* is, or leads to, a GPU or NIC */
+    const pipc__topo_obj_t *known; /* the facts; NULL: they are in files below the root */
 } pipc__scan_device_t;
 
 typedef struct pipc__scan {
-    const char *root;
+    const char *root, *folder; /* together what error texts name: the root or a file, and "/" and
+                                  the folder below it or "" */
+    bool roots_apart; /* the source shows no host bridges: each device on top gets one of its own */
     pipc__scan_device_t *dev;
     int n, cap;
 } pipc__scan_t;
 
-/* Fill @scan, zeroed but for its root, in order of address: who is above whom, and which part each
- * device plays; bridges are all PIPC__PART_BRIDGE yet. No way up is longer than
- * PIPC__TOPO_DEPTH_MAX - 4. The caller frees scan->dev, also on failure. PIPC_ERR_NOT_FOUND without
- * sys/bus/pci/devices. */
+/* Fill @scan, zeroed but for its root and folder, in order of address: who is above whom, and which
+ * part each device plays; bridges are all PIPC__PART_BRIDGE yet. The caller frees scan->dev, also
+ * on failure. PIPC_ERR_NOT_FOUND without sys/bus/pci/devices. */
 pipc_status_t pipc__scan(pipc__scan_t *scan, pipc__error_t *err);
+
+/* The same for another source, device by device: nothing is known of @addr yet but what the caller
+ * fills in (above, part, port, known). Then bring all into order and find the parents. */
+pipc__scan_device_t pipc__scan_device(pipc__pci_addr_t addr);
+pipc_status_t pipc__scan_append(pipc__scan_t *scan, pipc__scan_device_t device, pipc__error_t *err);
+void pipc__scan_link(pipc__scan_t *scan);
+
+/* Add to @topo, which holds nothing but the machine, what @scan holds. No way up is longer than
+ * PIPC__TOPO_DEPTH_MAX - 4 by then. */
+pipc_status_t pipc__topo_add_scan(pipc__topo_t *topo, pipc__scan_t *scan, pipc__error_t *err);
+
+/* The part that a role plays. */
+pipc__part_t pipc__part_of_role(pipc__device_role_t role);
 
 /* The name of a device, and its folder below the root. */
 void pipc__scan_locate(const pipc__scan_t *scan, const pipc__scan_device_t *d,
