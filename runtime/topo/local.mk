@@ -4,6 +4,7 @@ libpipc_core_la_SOURCES += \
 	runtime/topo/cpuset.c runtime/topo/cpuset.h \
 	runtime/topo/device.c runtime/topo/device.h \
 	runtime/topo/dir.c runtime/topo/dir.h \
+	runtime/topo/dump.c runtime/topo/dump.h \
 	runtime/topo/group.c \
 	runtime/topo/json.c runtime/topo/json.h \
 	runtime/topo/json_tree.c \

@@ -27,7 +27,7 @@ const pipc__cli_option_t pipc__source_options[] = {
 static const char *option_name(pipc__source_kind_t kind)
 {
     for (const pipc__cli_option_t *row = pipc__source_options; row->name; row++)
-        if (row->id == ID(kind))
+        if (row->id == (int)ID(kind))
             return row->name;
     return "";
 }

@@ -1,0 +1,271 @@
+/* topo/dump.c - see dump.h
+ *
+ *     0000:41:00.0 VGA compatible controller: NVIDIA Corporation ... (rev a1)
+ *             NUMA node: 0                                   (with -v)
+ *     00: de 10 06 22 07 04 10 00 ...
+ *     10: ...
+ *
+ * The text comes from anywhere: every size has a limit, and lines that are none of these forms are
+ * skipped. (libpci can read dumps too; it gives up at the first line it does not like, and people
+ * paste what they have.)
+ */
+#include "runtime/topo/dump.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "runtime/topo/text.h"
+#include "runtime/topo/topo.h"
+
+#define DEVICES_MAX 8192
+#define SPACE_MAX 4096
+
+typedef struct unpack {
+    const char *root;
+    char name[PIPC__NAME_MAX];
+    bool open; /* a device's lines are being collected */
+    bool gpu;  /* its first line calls it one */
+    int numa;
+    unsigned char config[SPACE_MAX];
+    size_t bytes;       /* without a gap from 0 */
+    int devices, whole; /* those named, those with their bytes */
+} unpack_t;
+
+static bool put(const unpack_t *u, const char *file, const void *bytes, size_t n)
+{
+    char path[256];
+    int fd;
+    bool ok;
+
+    snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/%s", u->root, u->name, file);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return false;
+    ok = write(fd, bytes, n) == (ssize_t)n;
+    return close(fd) == 0 && ok;
+}
+
+static bool put_number(const unpack_t *u, const char *file, unsigned int value)
+{
+    char text[16];
+    int n = snprintf(text, sizeof(text), "0x%x\n", value);
+
+    return put(u, file, text, (size_t)n);
+}
+
+static bool all_ones(const unsigned char *config)
+{
+    for (int i = 0; i < 64; i++)
+        if (config[i] != 0xff)
+            return false;
+    return true;
+}
+
+/* Write what was collected. A device that is gone has ones for its class too: what its first line
+ * calls it is what the kernel remembers. */
+static bool flush(unpack_t *u)
+{
+    const unsigned char *c = u->config;
+    char path[256];
+
+    if (!u->open || u->bytes < 64)
+        return true;
+    u->open = false;
+    u->whole++;
+    snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s", u->root, u->name);
+    if (mkdir(path, 0700) && errno != EEXIST)
+        return false;
+    if (u->numa >= 0 && !put_number(u, "numa_node", (unsigned int)u->numa))
+        return false;
+    if (all_ones(c))
+        return !u->gpu || (put_number(u, "class", 0x030200) && put(u, "config", c, u->bytes));
+    return put_number(u, "vendor", c[0] | (unsigned int)c[1] << 8) &&
+           put_number(u, "device", c[2] | (unsigned int)c[3] << 8) &&
+           put_number(u, "class", c[9] | (unsigned int)c[10] << 8 | (unsigned int)c[11] << 16) &&
+           put(u, "config", c, u->bytes);
+}
+
+/* Does lspci's text for a class and a maker name a GPU? */
+static bool names_gpu(const char *text)
+{
+    static const char *const makers[] = {"NVIDIA", "AMD", "ATI]", "Intel"};
+
+    if (strcasestr(text, "3D controller") || strcasestr(text, "Processing accelerator"))
+        return true;
+    if (!strcasestr(text, "VGA compatible") && !strcasestr(text, "Display controller"))
+        return false;
+    for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+        if (strcasestr(text, makers[i]))
+            return true;
+    return false;
+}
+
+/* "41:00.0 text" or "0000:41:00.0 text" starts a device. */
+static bool header(unpack_t *u, const char *line)
+{
+    char word[PIPC__NAME_MAX];
+    size_t n = strcspn(line, " \t");
+    pipc__pci_addr_t addr;
+
+    if (n == 0 || n >= sizeof(word))
+        return false;
+    memcpy(word, line, n);
+    word[n] = '\0';
+    if (!pipc__pci_parse(word, &addr))
+        return false;
+    u->open = true;
+    u->devices++;
+    u->bytes = 0;
+    u->numa = PIPC__UNKNOWN;
+    u->gpu = names_gpu(line + n);
+    pipc__pci_format(addr, u->name);
+    return true;
+}
+
+/* "1a0: 00 11 ...": bytes that go on where the last line ended. */
+static void hex_line(unpack_t *u, const char *line)
+{
+    char *end;
+    unsigned long at;
+
+    if (!isxdigit((unsigned char)*line))
+        return;
+    at = strtoul(line, &end, 16);
+    if (*end++ != ':' || at != u->bytes)
+        return;
+    for (int i = 0; i < 16 && u->bytes < SPACE_MAX; i++) {
+        end += strspn(end, " \t");
+        if (!isxdigit((unsigned char)end[0]) || !isxdigit((unsigned char)end[1]) ||
+            isxdigit((unsigned char)end[2]))
+            return;
+        u->config[u->bytes++] = (unsigned char)strtoul(end, &end, 16);
+    }
+}
+
+/* "        NUMA node: 1"; anything else that stands indented is of no interest. */
+static void indented_line(unpack_t *u, const char *line)
+{
+    static const char key[] = "NUMA node: ";
+    char *end;
+
+    line += strspn(line, " \t");
+    if (strncmp(line, key, strlen(key)) || !isdigit((unsigned char)line[strlen(key)]))
+        return;
+    long numa = strtol(line + strlen(key), &end, 10);
+    if (numa < 65536)
+        u->numa = (int)numa;
+}
+
+/* False when a file could not be written. */
+static bool one_line(unpack_t *u, const char *line)
+{
+    const char *colon = strchr(line, ':'), *dot = strchr(line, '.');
+
+    if (isxdigit((unsigned char)*line) && colon && dot && colon < dot) {
+        if (!flush(u))
+            return false;
+        if (header(u, line))
+            return true;
+    }
+    if (u->open && (*line == ' ' || *line == '\t'))
+        indented_line(u, line);
+    else if (u->open)
+        hex_line(u, line);
+    return true;
+}
+
+static pipc_status_t unpack(unpack_t *u, const char *file, char *text, pipc__error_t *err)
+{
+    char *save = NULL;
+
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        if (!one_line(u, line))
+            return pipc__fail_errno(err, "%s: %s cannot be written", file, u->root);
+        if (u->devices > DEVICES_MAX)
+            return pipc__fail(err, PIPC_ERR_INVALID,
+                              "%s: more than %d devices; is this one "
+                              "machine?",
+                              file, DEVICES_MAX);
+    }
+    if (!flush(u))
+        return pipc__fail_errno(err, "%s: %s cannot be written", file, u->root);
+    if (u->devices == 0)
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "%s: no device in it; lspci -xxxx writes such a text", file);
+    if (u->whole == 0)
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "%s: it names devices but holds no bytes of them; lspci -xxxx, as root, "
+                          "writes them",
+                          file);
+    return PIPC_OK;
+}
+
+static bool make_root(char *root)
+{
+    static const char *const folders[] = {"sys", "sys/bus", "sys/bus/pci", "sys/bus/pci/devices"};
+    char path[128];
+
+    snprintf(root, PIPC__DUMP_ROOT_MAX, "/tmp/pcie-ipc-dump.XXXXXX");
+    if (!mkdtemp(root)) {
+        root[0] = '\0';
+        return false;
+    }
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", root, folders[i]);
+        if (mkdir(path, 0700))
+            return false;
+    }
+    return true;
+}
+
+pipc_status_t pipc__dump_unpack(const char *file, char root[PIPC__DUMP_ROOT_MAX],
+                                pipc__error_t *err)
+{
+    pipc_status_t st;
+    size_t len;
+    char *text;
+    unpack_t *u;
+
+    root[0] = '\0';
+    text = pipc__text_read(file, &len, err);
+    if (!text)
+        return PIPC_ERR_INVALID;
+    pipc__text_clean(text, len);
+    u = calloc(1, sizeof(*u));
+    if (u)
+        u->root = root;
+    if (!u)
+        st = pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", file);
+    else if (!make_root(root))
+        st = pipc__fail_errno(err, "%s: /tmp: no folder can be made to unpack it", file);
+    else
+        st = unpack(u, file, text, err);
+    free(text);
+    free(u);
+    return st;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void pipc__dump_remove(const char *root)
+{
+    int saved = errno;
+
+    if (root[0])
+        nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    errno = saved;
+}
