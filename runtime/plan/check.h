@@ -19,23 +19,28 @@ typedef struct pipc__check_call {
 #define PIPC__CHECK_ROUNDS_MAX 8
 #define PIPC__CHECK_LANES_MAX 2 /* lanes are alike, so two show every conflict between lanes */
 
-/* Structure alone: every rank, slot, chunk and flag is in range; every wait has exactly one signal
- * and no flag has two; user buffers are touched by their own rank only. */
+/* Structure alone: every rank, stage, slot, chunk and flag is in range; every wait has exactly one
+ * signal, from the peer that it names, in the memory in which it looks, and of another stage than
+ * its own; no flag has two; user buffers are touched by their own rank only, and those chunks only
+ * that the collective gives it. PIPC_ERR_INVALID names rank, stage and step. */
 pipc_status_t pipc__plan_validate(const pipc__plan_t *plan, pipc__error_t *err);
 
-/* Run the calls one after the other, symbolically, with @buffers staging areas (the executors have
- * PIPC__BUFFERS), and prove that
+/* Run the calls one after the other, symbolically, with @buffers staging areas and as many sets of
+ * flags (the executors have PIPC__BUFFERS; round g uses number g mod @buffers), and prove that
  *   - every output element holds every contribution that the collective asks for, exactly once,
  *     of this call and this round, and as the same expression on every rank (bit-identical);
  *   - every contribution gets the pre-op exactly once, every result the post-op exactly once, when
  *     all contributions are in;
  *   - every wait is reached by its signal (no deadlock);
- *   - any two accesses to the same place, one of them a write, are ordered by one lane's program
- *     order, the join of a rank's lanes between two calls, and signal-to-wait edges alone.
+ *   - any two accesses to the same place, one of them a write, are ordered by the program order of
+ *     one stage of one lane, the join of a rank's stages and lanes between two calls, and
+ *     signal-to-wait edges alone; likewise any two signals to the same flag.
  * Where two calls cut staging differently, every slot of the one is taken to overlap every slot of
- * the other. All plans must have the same number of ranks.
+ * the other. Stages and lanes of a rank may run apart as far as the plan itself lets them. All plans
+ * must have the same number of ranks.
  *
- * Fails with PIPC_ERR_INVALID and a text that names plan, call, round, rank and step. */
+ * Fails with PIPC_ERR_INVALID and a text that names plan, call, round, rank, stage (where there are
+ * several) and step, that step in words, and whom it conflicts with. PIPC_ERR_NOMEM. */
 pipc_status_t pipc__plan_check(const pipc__check_call_t *calls, int ncalls, int buffers,
                                pipc__error_t *err);
 

@@ -1,41 +1,86 @@
 /* plan/validate.c - the structure of a plan: ranges, owners, a signal for every wait. See check.h */
 #include "runtime/plan/check.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* Who signals each flag of each rank, and where; nothing when signaller is 0. */
+#include "runtime/plan/text.h"
+
+/* Who signals a flag, in which stage; nobody when signals is 0. */
 typedef struct flag_use {
-    int signals, signaller;
+    uint8_t signals, rank, stage;
 } flag_use_t;
 
-static pipc_status_t bad(pipc__error_t *err, const pipc__plan_t *p, int rank, int step,
-                         const char *what)
+typedef struct flag_uses {
+    flag_use_t of[2][PIPC__RANKS_MAX][PIPC__FLAGS_MAX]; /* in device and in host memory */
+} flag_uses_t;
+
+typedef struct where {
+    const pipc__plan_t *plan;
+    int rank, stage, step;
+} where_t;
+
+static const pipc__op_t *op_at(where_t w)
 {
-    return pipc__fail(err, PIPC_ERR_INVALID, "plan %s: rank %d, step %d: %s", p->name, rank, step,
-                      what);
+    return &w.plan->program[w.rank][w.stage].ops[w.step];
 }
 
-static const char *judge_ref(const pipc__plan_t *p, int rank, pipc__ref_t ref, bool is_dst)
+static pipc_status_t bad(pipc__error_t *err, where_t w, const char *what)
 {
-    if (ref.rank >= p->nranks)
-        return "names a rank that does not exist";
-    if (ref.place > PIPC__OUTPUT)
-        return "names a place that does not exist";
-    if (ref.place == PIPC__SLOT && ref.slot >= p->nslots)
+    char words[PIPC__OP_TEXT], stage[24] = "";
+
+    if (w.plan->nstages > 1)
+        snprintf(stage, sizeof(stage), ", stage %d", w.stage);
+    pipc__plan_op_text(op_at(w), w.rank, words, sizeof(words));
+    return pipc__fail(err, PIPC_ERR_INVALID, "plan %s: rank %d%s, step %d (%s): %s", w.plan->name,
+                      w.rank, stage, w.step, words, what);
+}
+
+static const char *judge_slot(const pipc__plan_t *p, int rank, pipc__ref_t ref, bool is_dst)
+{
+    if (ref.slot >= p->nslots)
         return "names a slot that does not exist";
-    if (ref.place != PIPC__SLOT && ref.rank != rank)
-        return "touches another rank's user buffer";
-    if (ref.place == PIPC__INPUT && is_dst)
-        return "writes to an input";
-    if (ref.place == PIPC__SLOT && !is_dst && ref.rank != rank)
+    if (!is_dst && ref.rank != rank)
         return "reads another rank's slot"; /* push plans only; a pull plan would signal its reader */
     return NULL;
 }
 
+/* Reduce-scatter has an output, all-gather an input, for the chunks alone that the rank owns. */
+static const char *judge_user(const pipc__plan_t *p, int rank, int chunk, pipc__ref_t ref,
+                              bool is_dst)
+{
+    bool owns = pipc__owner(p->nranks, p->nchunks, chunk) == rank;
+
+    if (ref.rank != rank)
+        return "touches another rank's user buffer";
+    if (ref.place == PIPC__INPUT && is_dst)
+        return "writes to an input";
+    if (ref.place == PIPC__INPUT && p->collective == PIPC__ALLGATHER && !owns)
+        return "reads a chunk of its input that another rank owns";
+    if (ref.place == PIPC__OUTPUT && p->collective == PIPC__REDUCE_SCATTER && !owns)
+        return "touches a chunk of its output that another rank owns";
+    return NULL;
+}
+
+static const char *judge_ref(const pipc__plan_t *p, int rank, int chunk, pipc__ref_t ref,
+                             bool is_dst)
+{
+    if (ref.rank >= p->nranks)
+        return "names a rank that does not exist";
+    switch (ref.place) {
+    case PIPC__SLOT:
+    case PIPC__HOST:
+        return judge_slot(p, rank, ref, is_dst);
+    case PIPC__INPUT:
+    case PIPC__OUTPUT:
+        return judge_user(p, rank, chunk, ref, is_dst);
+    default:
+        return "names a place that does not exist";
+    }
+}
+
 static const char *judge_move(const pipc__plan_t *p, int rank, const pipc__op_t *op)
 {
-    const char *wrong = judge_ref(p, rank, op->dst, true);
-
     if (op->chunk >= p->nchunks)
         return "names a chunk that does not exist";
     if (op->nsrc < 1 || op->nsrc > PIPC__RANKS_MAX ||
@@ -45,8 +90,9 @@ static const char *judge_move(const pipc__plan_t *p, int rank, const pipc__op_t 
         return "is a copy, and has a pre- or post-op";
     if (op->pre >> op->nsrc)
         return "has a pre-op for a source that it has not";
+    const char *wrong = judge_ref(p, rank, op->chunk, op->dst, true);
     for (int i = 0; !wrong && i < op->nsrc; i++)
-        wrong = judge_ref(p, rank, op->src[i], false);
+        wrong = judge_ref(p, rank, op->chunk, op->src[i], false);
     return wrong;
 }
 
@@ -58,64 +104,106 @@ static const char *judge_op(const pipc__plan_t *p, int rank, const pipc__op_t *o
         return judge_move(p, rank, op);
     case PIPC__SIGNAL:
     case PIPC__WAIT:
-        if (op->peer >= p->nranks || op->peer == rank)
+        if (op->peer >= p->nranks)
             return "signals or waits for a rank that is no peer";
+        if (op->peer == rank && p->nstages == 1)
+            return "waits for its own stage";
+        if (op->dst.place != PIPC__SLOT && op->dst.place != PIPC__HOST)
+            return "has its flag in no memory";
         return op->flag < p->nflags ? NULL : "names a flag that does not exist";
     default:
         return "is no operation";
     }
 }
 
+static const char *judge_programs(const pipc__plan_t *p)
+{
+    for (int r = 0; r < PIPC__RANKS_MAX; r++)
+        for (int s = 0; s < PIPC__STAGES_MAX; s++) {
+            const pipc__program_t *g = &p->program[r][s];
+            if (g->nops < 0 || (g->nops && !g->ops))
+                return "a program without ops";
+            if (g->nops && (r >= p->nranks || s >= p->nstages))
+                return "a program of a rank or stage that does not exist";
+        }
+    return NULL;
+}
+
 static const char *judge_shape(const pipc__plan_t *p)
 {
     if (p->nranks < 1 || p->nranks > PIPC__RANKS_MAX)
         return "number of ranks out of range";
-    if (p->nchunks < 1 || p->nslots < 0 || p->nslots > PIPC__SLOTS_MAX || p->nflags < 0 ||
-        p->nflags > PIPC__FLAGS_MAX)
+    if (p->nstages < 1 || p->nstages > PIPC__STAGES_MAX)
+        return "number of stages out of range";
+    if (p->nchunks < 1 || p->nchunks > PIPC__CHUNKS_MAX || p->nslots < 0 ||
+        p->nslots > PIPC__SLOTS_MAX || p->nflags < 0 || p->nflags > PIPC__FLAGS_MAX)
         return "number of chunks, slots or flags out of range";
+    if (!pipc__collective_name(p->collective))
+        return "no such collective";
+    if (p->collective != PIPC__ALLREDUCE && p->nchunks % p->nranks)
+        return "number of chunks is no multiple of the number of ranks";
+    return judge_programs(p);
+}
+
+/* Calls @judge for every op in every program, until one fails. */
+static pipc_status_t each_op(const pipc__plan_t *p, flag_uses_t *uses,
+                             const char *(*judge)(where_t w, flag_uses_t *uses),
+                             pipc__error_t *err)
+{
+    where_t w = {p, 0, 0, 0};
+
+    for (w.rank = 0; w.rank < p->nranks; w.rank++)
+        for (w.stage = 0; w.stage < p->nstages; w.stage++)
+            for (w.step = 0; w.step < p->program[w.rank][w.stage].nops; w.step++) {
+                const char *wrong = judge(w, uses);
+                if (wrong)
+                    return bad(err, w, wrong);
+            }
+    return PIPC_OK;
+}
+
+/* The op itself; a signal is noted. */
+static const char *judge_alone(where_t w, flag_uses_t *uses)
+{
+    const pipc__op_t *op = op_at(w);
+    const char *wrong = judge_op(w.plan, w.rank, op);
+
+    if (wrong || op->kind != PIPC__SIGNAL)
+        return wrong;
+    flag_use_t *u = &uses->of[op->dst.place == PIPC__HOST][op->peer][op->flag];
+    if (u->signals)
+        return "signals a flag that was signalled already in this round";
+    *u = (flag_use_t){1, (uint8_t)w.rank, (uint8_t)w.stage};
     return NULL;
 }
 
-static pipc_status_t match_flags(const pipc__plan_t *p,
-                                 flag_use_t use[PIPC__RANKS_MAX][PIPC__FLAGS_MAX],
-                                 pipc__error_t *err)
+static const char *judge_wait(where_t w, flag_uses_t *uses)
 {
-    for (int r = 0; r < p->nranks; r++) {
-        for (int i = 0; i < p->program[r][0].nops; i++) {
-            const pipc__op_t *op = &p->program[r][0].ops[i];
-            if (op->kind != PIPC__WAIT)
-                continue;
-            const flag_use_t *u = &use[r][op->flag];
-            if (!u->signals)
-                return bad(err, p, r, i, "waits for a flag that nobody signals");
-            if (u->signaller != op->peer)
-                return bad(err, p, r, i, "waits for one peer on a flag that another one signals");
-        }
-    }
-    return PIPC_OK;
+    const pipc__op_t *op = op_at(w);
+    bool host = op->dst.place == PIPC__HOST;
+
+    if (op->kind != PIPC__WAIT)
+        return NULL;
+    const flag_use_t *u = &uses->of[host][w.rank][op->flag];
+    if (!u->signals && uses->of[!host][w.rank][op->flag].signals)
+        return "waits in another memory than it is signalled in";
+    if (!u->signals)
+        return "waits for a flag that nobody signals";
+    if (u->rank != op->peer)
+        return "waits for one peer on a flag that another one signals";
+    if (u->rank == w.rank && u->stage == w.stage)
+        return "waits for its own stage";
+    return NULL;
 }
 
 pipc_status_t pipc__plan_validate(const pipc__plan_t *p, pipc__error_t *err)
 {
-    flag_use_t use[PIPC__RANKS_MAX][PIPC__FLAGS_MAX];
+    flag_uses_t uses;
     const char *wrong = judge_shape(p);
 
     if (wrong)
         return pipc__fail(err, PIPC_ERR_INVALID, "plan %s: %s", p->name, wrong);
-    memset(use, 0, sizeof(use));
-    for (int r = 0; r < p->nranks; r++) {
-        for (int i = 0; i < p->program[r][0].nops; i++) {
-            const pipc__op_t *op = &p->program[r][0].ops[i];
-            wrong = judge_op(p, r, op);
-            if (wrong)
-                return bad(err, p, r, i, wrong);
-            if (op->kind != PIPC__SIGNAL)
-                continue;
-            flag_use_t *u = &use[op->peer][op->flag];
-            u->signaller = r;
-            if (u->signals++)
-                return bad(err, p, r, i, "signals a flag that was signalled already in this round");
-        }
-    }
-    return match_flags(p, use, err);
+    memset(&uses, 0, sizeof(uses));
+    pipc_status_t st = each_op(p, &uses, judge_alone, err);
+    return st ? st : each_op(p, &uses, judge_wait, err);
 }
