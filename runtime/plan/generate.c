@@ -12,15 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const names[PIPC__PLAN_KINDS] = {
-    [PIPC__ONE_SHOT] = "one-shot",
-    [PIPC__TWO_SHOT] = "two-shot",
-    [PIPC__RING] = "ring",
+static const char *const names[PIPC__PLAN_KINDS_ALL] = {
+    [PIPC__ONE_SHOT] = "one-shot", [PIPC__TWO_SHOT] = "two-shot", [PIPC__RING] = "ring",
+    [PIPC__ISLAND] = "island",     [PIPC__PERMUTED] = "permuted",
 };
 
 const char *pipc__plan_name(pipc__plan_kind_t kind)
 {
-    return (unsigned int)kind < PIPC__PLAN_KINDS ? names[kind] : NULL;
+    return (unsigned int)kind < PIPC__PLAN_KINDS_ALL ? names[kind] : NULL;
 }
 
 static pipc__ref_t input(int rank)
@@ -254,9 +253,9 @@ pipc_status_t pipc__plan_make(pipc__plan_t **plan, pipc__plan_kind_t kind, int n
 {
     *plan = NULL;
     if (nranks < 1 || nranks > PIPC__RANKS_MAX)
-        return pipc__fail(err, PIPC_ERR_INVALID, "a plan for %d ranks: 1 to %d are possible", nranks,
-                          PIPC__RANKS_MAX);
-    if (!pipc__plan_name(kind))
+        return pipc__fail(err, PIPC_ERR_INVALID, "a plan for %d ranks: 1 to %d are possible",
+                          nranks, PIPC__RANKS_MAX);
+    if ((unsigned int)kind >= PIPC__PLAN_KINDS)
         return pipc__fail(err, PIPC_ERR_INVALID, "no plan has the number %d", (int)kind);
 
     pipc__plan_t *p = plan_alloc(nranks, 1 + 7 * (nranks - 1)); /* two-shot's and the ring's */
@@ -268,6 +267,17 @@ pipc_status_t pipc__plan_make(pipc__plan_t **plan, pipc__plan_kind_t kind, int n
     generators[kind](p);
     *plan = p;
     return PIPC_OK;
+}
+
+pipc_status_t pipc__plan_make_for(pipc__plan_t **plan, pipc__plan_kind_t kind,
+                                  pipc__collective_t collective, const pipc__shape_t *shape,
+                                  pipc__error_t *err)
+{
+    *plan = NULL;
+    if (kind >= PIPC__PLAN_KINDS || collective != PIPC__ALLREDUCE)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s has no such collective",
+                          pipc__plan_name(kind));
+    return pipc__plan_make(plan, kind, shape->nranks, err);
 }
 
 void pipc__plan_free(pipc__plan_t *plan)

@@ -9,10 +9,13 @@
 
 /* The plans that exist; their names are those of `pcie-ipc-bench --plan`. */
 typedef enum pipc__plan_kind {
-    PIPC__ONE_SHOT, /* "one-shot": everybody sends everything to everybody */
-    PIPC__TWO_SHOT, /* "two-shot": direct reduce-scatter, then direct all-gather */
-    PIPC__RING,     /* "ring": both of them from neighbour to neighbour; for comparison */
-    PIPC__PLAN_KINDS
+    PIPC__ONE_SHOT,   /* "one-shot": everybody sends everything to everybody */
+    PIPC__TWO_SHOT,   /* "two-shot": direct reduce-scatter, then direct all-gather */
+    PIPC__RING,       /* "ring": both of them from neighbour to neighbour; for comparison */
+    PIPC__PLAN_KINDS, /* how many of them pipc__plan_make() makes; the next ones ask for a shape */
+    PIPC__ISLAND,     /* "island": inside the groups of the shape first, then across, pipelined */
+    PIPC__PERMUTED,   /* "permuted": two-shot in steps, in each of which everybody has one peer */
+    PIPC__PLAN_KINDS_ALL
 } pipc__plan_kind_t;
 
 /* "one-shot", ...; NULL outside the enumeration. Static. */
@@ -22,6 +25,12 @@ const char *pipc__plan_name(pipc__plan_kind_t kind);
  * with pipc__plan_free(). On failure *plan is NULL. */
 pipc_status_t pipc__plan_make(pipc__plan_t **plan, pipc__plan_kind_t kind, int nranks,
                               pipc__error_t *err);
+
+/* Make a plan for ranks that stand as @shape says. Pairs that are not within reach of each other
+ * meet in host memory. PIPC_ERR_UNSUPPORTED for a kind that has no such collective. */
+pipc_status_t pipc__plan_make_for(pipc__plan_t **plan, pipc__plan_kind_t kind,
+                                  pipc__collective_t collective, const pipc__shape_t *shape,
+                                  pipc__error_t *err);
 
 void pipc__plan_free(pipc__plan_t *plan); /* NULL is allowed; keeps errno */
 

@@ -23,7 +23,7 @@ typedef struct pipc__shape {
      * inside those of level l. No level repeats another one, and none has all ranks in one group or
      * every rank in a group of its own: such say nothing. */
     uint8_t group[PIPC__LEVELS_MAX][PIPC__RANKS_MAX];
-    uint8_t order[PIPC__RANKS_MAX];  /* the ranks in tree order: members of a group stand together */
+    uint8_t order[PIPC__RANKS_MAX]; /* the ranks in tree order: members of a group stand together */
     uint16_t reach[PIPC__RANKS_MAX]; /* bit q of reach[r]: r can write q's device memory. Else the
                                         pair meets in host memory */
 } pipc__shape_t;
@@ -37,14 +37,14 @@ void pipc__shape_flat(pipc__shape_t *shape, int nranks);
  *      NUMA node, host bridge, then the switches that the GPU shares, from the outermost in
  *
  * "numa?" when the node is not known, "" when nothing is: a rank of which nothing is known stands
- * alone. Levels are made from NUMA nodes and switches; host bridges set nothing apart that their
- * NUMA node and switches do not. Two ranks stand together below a NUMA node or a switch that both
- * name at the same place of their ways. All are within reach. Pure. PIPC_ERR_INVALID names the rank
- * whose way is no way. */
+ * alone; other names that are not known are "?". Levels are made from NUMA nodes and switches; host
+ * bridges set nothing apart that their NUMA node and switches do not. Two ranks stand together
+ * below a NUMA node or a switch when their ways are the same up to it. All are within reach. Pure.
+ * PIPC_ERR_INVALID names the rank whose way is no way. */
 pipc_status_t pipc__shape_from_ways(pipc__shape_t *shape, const char *const ways[], int nranks,
                                     pipc__error_t *err);
 
-/* Ranks of the innermost, and of the outermost level: how many groups; 1 when flat. */
+/* How many groups group[level] has, 0 the outermost level; 1 where there is no such level. */
 int pipc__shape_groups(const pipc__shape_t *shape, int level);
 
 #endif
