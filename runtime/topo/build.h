@@ -11,6 +11,9 @@
  * to guard against deeper ones: every source cuts or refuses there. */
 #define PIPC__TOPO_DEPTH_MAX 64
 
+/* An object of which nothing is known. */
+extern const pipc__topo_obj_t pipc__topo_nothing_known;
+
 /* A tree that holds the machine only. */
 pipc_status_t pipc__topo_new(pipc__topo_t **topo, const char *source, pipc__error_t *err);
 

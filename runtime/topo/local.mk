@@ -29,8 +29,10 @@ libpipc_topofiles_la_SOURCES = \
 	runtime/topo/files.h \
 	runtime/topo/hwloc_xml.c \
 	runtime/topo/json_read.c \
+	runtime/topo/layout.c runtime/topo/layout.h \
 	runtime/topo/matrix.c \
 	runtime/topo/nccl_xml.c \
-	runtime/topo/source.c runtime/topo/source.h
+	runtime/topo/source.c runtime/topo/source.h \
+	runtime/topo/svg.c runtime/topo/svg.h
 libpipc_topofiles_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS) $(EXPAT_CFLAGS)
 libpipc_topofiles_la_LIBADD = libpipc-core.la libpipc-cli.la $(HWLOC_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS)

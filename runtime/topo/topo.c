@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const pipc__topo_obj_t nothing_known = {
+const pipc__topo_obj_t pipc__topo_nothing_known = {
     .parent = PIPC__UNKNOWN,
     .addr = {PIPC__UNKNOWN, PIPC__UNKNOWN, PIPC__UNKNOWN, PIPC__UNKNOWN},
     .vendor = PIPC__UNKNOWN,
@@ -51,7 +51,7 @@ int pipc__topo_add(pipc__topo_t *topo, int parent, pipc__topo_kind_t kind)
     if (!grow(&objs, topo->nobjs, sizeof(*topo->objs)))
         return PIPC__UNKNOWN;
     topo->objs = objs;
-    topo->objs[topo->nobjs] = nothing_known;
+    topo->objs[topo->nobjs] = pipc__topo_nothing_known;
     topo->objs[topo->nobjs].parent = parent;
     topo->objs[topo->nobjs].kind = kind;
     return topo->nobjs++;
