@@ -1,11 +1,12 @@
 /* kernels/allreduce.cu - runs a rank's program on its GPU: a kernel for each type and
  * operation, one launch a call.
  *
- * Every block is a lane and runs the whole program on its own part of each chunk, round after
- * round; lanes never wait for each other. A lane waits for the same lane of its peers, so the whole
- * grid must be resident at once: the host launches no more blocks than that.
+ * Every block is a stage of a lane and runs that stage's program on the lane's part of each chunk,
+ * round after round; lanes never wait for each other. A lane waits for the same lane of its peers and
+ * its stages for each other, so the whole grid must be resident at once: the host launches no more
+ * blocks than that.
  *
- * Order within a lane: the threads of a block share the work of a step by their number, and two
+ * Order within a stage: the threads of a block share the work of a step by their number, and two
  * steps may share it differently, so that
  *   - between any two steps that move data there is a barrier (in two-shot a copy pushes the output
  *     that the sum before it wrote);
@@ -22,18 +23,27 @@
 #define POLLS                                                                                      \
     1024 /* looks at a flag between two looks at the abort word, which is across the bus */
 
-/* What a lane knows about its round. */
+/* What a block knows about its round. */
 struct lane_round {
+    uint32_t lane, nlanes;
+    int stage;
     uint64_t round;      /* its number over all calls */
     size_t first, count; /* the piece of the message, in elements */
     pipc__split_t split;
 };
 
-static __device__ uint64_t *flag_of(const pipc__lane_args_t &a, int rank, int flag)
+static __device__ char *memory_of(const pipc__lane_args_t &a, int rank, int place)
 {
-    size_t index = (size_t)blockIdx.x * PIPC__FLAGS_MAX + flag;
+    return place == PIPC__HOST ? a.host[rank] : a.staging[rank];
+}
 
-    return (uint64_t *)(a.staging[rank] + index * PIPC__FLAG_BYTES);
+/* The flag of @rank, in this lane, that a SIGNAL or WAIT means. */
+static __device__ uint64_t *flag_of(const pipc__lane_args_t &a, uint32_t lane, int rank,
+                                    const pipc__op_t &op)
+{
+    size_t index = (size_t)lane * PIPC__FLAGS_MAX + op.flag;
+
+    return (uint64_t *)(memory_of(a, rank, op.dst.place) + index * PIPC__FLAG_BYTES);
 }
 
 /* This lane's part of @ref; @at_bytes is where the part begins in the round's piece. */
@@ -44,8 +54,8 @@ static __device__ char *address(const pipc__lane_args_t &a, const lane_round &k,
         return (char *)a.send + at_bytes;
     if (ref.place == PIPC__OUTPUT)
         return a.recv + at_bytes;
-    return a.staging[ref.rank] + PIPC__FLAGS_BYTES + AREA(a, k.round) * a.area_bytes +
-           ((size_t)ref.slot * gridDim.x + blockIdx.x) * a.slot_bytes;
+    return memory_of(a, ref.rank, ref.place) + PIPC__FLAGS_BYTES + AREA(a, k.round) * a.area_bytes +
+           ((size_t)ref.slot * k.nlanes + k.lane) * a.slot_bytes;
 }
 
 static __device__ share share_of(const pipc__lane_args_t &a)
@@ -177,7 +187,7 @@ static __device__ void copy_or_reduce(const pipc__lane_args_t &a, const lane_rou
                                       const pipc__op_t &op)
 {
     size_t at;
-    size_t bytes = pipc__split_part(k.split, k.count, op.chunk, blockIdx.x, &at) * R::elem_bytes;
+    size_t bytes = pipc__split_part(k.split, k.count, op.chunk, k.lane, &at) * R::elem_bytes;
 
     if (!bytes)
         return; /* and at may lie behind the message's end */
@@ -206,26 +216,27 @@ static __device__ bool wait_flag(const pipc__lane_args_t &a, const uint64_t *fla
 }
 
 /* Of all threads that give up, the first one tells where. */
-static __device__ void report(const pipc__lane_args_t &a, uint64_t round_in_call, int step)
+static __device__ void report(const pipc__lane_args_t &a, uint64_t round_in_call, int stage,
+                              int step)
 {
     if (atomicExch(&a.state->dead, 1))
         return;
     *a.stalled_round = round_in_call;
-    store_release(a.stalled_step, PIPC__STALL(a.plan_id, step));
+    store_release(a.stalled_step, PIPC__STALL(a.plan_id, stage, step));
 }
 
 /* @n waits in a row, steps @step .. @step + n - 1, are one wait: a thread polls each. False, for
  * the whole block, when one was given up. */
-static __device__ bool wait_all(const pipc__lane_args_t &a, const pipc__op_t *op, int n,
-                                uint64_t round, uint64_t round_in_call, int step)
+static __device__ bool wait_all(const pipc__lane_args_t &a, const lane_round &k,
+                                const pipc__op_t *op, int n, uint64_t round_in_call, int step)
 {
     int i = threadIdx.x;
     bool gave_up = false;
 
-    if (i < n && !DROPPED(a, step + i)) {
-        gave_up = !wait_flag(a, flag_of(a, a.rank, op[i].flag), round);
+    if (i < n && !DROPPED(a, k.stage, step + i)) {
+        gave_up = !wait_flag(a, flag_of(a, k.lane, a.rank, op[i]), k.round);
         if (gave_up)
-            report(a, round_in_call, step + i);
+            report(a, round_in_call, k.stage, step + i);
     }
     return !__syncthreads_or(gave_up);
 }
@@ -240,20 +251,30 @@ static __device__ int count_waits(const pipc__op_t *op, int left)
     return n;
 }
 
-/* --- a lane's life --------------------------------------------------------------------------- */
+/* --- a block's life -------------------------------------------------------------------------- */
+
+static __device__ void signal(const pipc__lane_args_t &a, const lane_round &k, const pipc__op_t &op)
+{
+    uint64_t *flag = flag_of(a, k.lane, op.peer, op);
+
+    if (op.peer == a.rank && op.dst.place == PIPC__SLOT)
+        store_release_gpu(flag, k.round);
+    else
+        store_release(flag, k.round);
+}
 
 template <class R>
 static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k,
-                                 uint64_t round_in_call, const pipc__op_t *program)
+                                 uint64_t round_in_call, const pipc__op_t *program, int nops)
 {
     bool met = false; /* a barrier stands between the last data that was moved and here */
 
-    for (int i = 0; i < a.nops;) {
+    for (int i = 0; i < nops;) {
         const pipc__op_t &op = program[i];
         DELAY(a, k.round, i);
         if (op.kind == PIPC__WAIT) {
-            int n = count_waits(&op, a.nops - i);
-            if (!wait_all(a, &op, n, k.round, round_in_call, i))
+            int n = count_waits(&op, nops - i);
+            if (!wait_all(a, k, &op, n, round_in_call, i))
                 return false;
             met = true;
             i += n;
@@ -265,27 +286,28 @@ static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k
         if (op.kind != PIPC__SIGNAL)
             copy_or_reduce<R>(a, k, op);
         else if (threadIdx.x == 0)
-            store_release(flag_of(a, op.peer, op.flag), k.round);
+            signal(a, k, op);
         i++;
     }
     return true;
 }
 
-/* The program into shared memory: every step reads it. False when the communicator is dead. */
-static __device__ bool begin(const pipc__lane_args_t &a, uint32_t *to)
+/* The stage's program into shared memory: every step reads it. False when the communicator is dead. */
+static __device__ bool begin(const pipc__lane_args_t &a, const pipc__op_t *program, int nops,
+                             uint32_t *to)
 {
-    const uint32_t *from = (const uint32_t *)(const void *)a.program;
-    int words = a.nops * (int)(sizeof(pipc__op_t) / 4);
+    const uint32_t *from = (const uint32_t *)(const void *)program;
+    int words = nops * (int)(sizeof(pipc__op_t) / 4);
 
     static_assert(sizeof(pipc__op_t) % 4 == 0, "ops are copied word by word");
     for (int i = threadIdx.x; i < words; i += PIPC__LANE_THREADS)
         to[i] = from[i];
-    /* One thread looks for all: another lane may give up at any moment, and the threads of a block
+    /* One thread looks for all: another block may give up at any moment, and the threads of a block
      * must agree, since they meet at barriers. */
     return !__syncthreads_or(threadIdx.x == 0 && *(volatile uint32_t *)&a.state->dead);
 }
 
-/* The last lane moves the epoch on: all others have read it long since. Nobody waits here; the next
+/* The last block moves the epoch on: all others have read it long since. Nobody waits here; the next
  * launch sees the new epoch because it begins when this one has ended. */
 static __device__ void end(const pipc__lane_args_t &a, uint64_t epoch)
 {
@@ -305,14 +327,19 @@ template <class R> static __device__ void run(const pipc__lane_args_t &a)
     uint64_t epoch = *(volatile uint64_t *)&a.state->epoch;
     lane_round k;
 
-    if (!begin(a, words))
+    k.stage = blockIdx.x % a.nstages;
+    k.lane = blockIdx.x / a.nstages;
+    k.nlanes = gridDim.x / a.nstages;
+    int first_op = k.stage ? a.stage_end[k.stage - 1] : 0;
+    int nops = a.stage_end[k.stage] - first_op;
+    if (!begin(a, a.program + first_op, nops, words))
         return;
     k.round = epoch;
     for (k.first = 0; k.first < a.count; k.first += k.count) {
         k.round++;
         k.count = a.count - k.first < a.round_elems ? a.count - k.first : a.round_elems;
-        k.split = pipc__split(k.count, R::elem_bytes, a.nchunks, gridDim.x);
-        if (!run_round<R>(a, k, k.round - epoch - 1, (const pipc__op_t *)(const void *)words))
+        k.split = pipc__split(k.count, R::elem_bytes, a.nchunks, k.nlanes);
+        if (!run_round<R>(a, k, k.round - epoch - 1, (const pipc__op_t *)(const void *)words, nops))
             return;
     }
     end(a, k.round);

@@ -1,9 +1,12 @@
 /* kernels/allreduce.h - what the host and the kernels agree on. Plain data for C and CUDA C.
  *
- * A lane is a thread block. A rank's staging memory, which its peers map and write:
+ * A thread block is one stage of one lane; block b is stage b % nstages of lane b / nstages, so
+ * that a lane's stages start together. A rank's staging memory, which its peers map and write:
  *
- *     | lane 0: flag 0 .. 31 | lane 1: flag 0 .. 31 | ... | area 0: slots | area 1: slots |
- *       a flag is 64 bits alone in a line of 128 bytes      cut as plan.h says
+ *     | lane 0: flag 0, 1, .. | lane 1: flag 0, 1, .. | ... | area 0: slots | area 1: slots |
+ *       a flag is 64 bits alone in a line of 128 bytes        cut as plan.h says
+ *
+ * Where a plan asks for it a rank has the same once more in host memory.
  *
  * A flag holds the number of the last round that its sender signalled. Rounds are numbered over all
  * calls of a communicator, on the device: the host never passes a number, so that a captured graph
@@ -15,23 +18,25 @@
 #include "runtime/plan/plan.h"
 
 #define PIPC__LANES_MAX 64     /* lanes that have flags */
-#define PIPC__LANES_DEFAULT 32 /* at most, and at most a quarter of the SMs, in a launch */
+#define PIPC__LANES_DEFAULT 32 /* blocks at most, and at most a quarter of the SMs, in a launch */
 #define PIPC__LANE_THREADS 512
 #define PIPC__FLAG_BYTES 128
 #define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)
-#define PIPC__PROGRAM_MAX (48 * 1024 / (int)sizeof(pipc__op_t)) /* it is kept in shared memory */
+#define PIPC__PROGRAM_MAX (48 * 1024 / (int)sizeof(pipc__op_t)) /* steps of a stage: they are kept
+                                                                   in shared memory */
 
 /* Device memory of the own rank alone, zeroed at the start. */
 typedef struct pipc__lane_state {
     uint64_t epoch;   /* the last round that this rank has finished, counted over all calls */
-    uint32_t arrived; /* lanes of the running grid that are through */
-    uint32_t dead;    /* a lane gave up: later kernels end at once */
+    uint32_t arrived; /* blocks of the running grid that are through */
+    uint32_t dead;    /* a block gave up: later kernels end at once */
 } pipc__lane_state_t;
 
 /* The arguments of a launch. Pointers are the device's. */
 typedef struct pipc__lane_args {
-    const pipc__op_t *program; /* of this rank */
-    int nops;
+    const pipc__op_t *program;      /* of this rank: its stages, one behind the other */
+    int stage_end[PIPC__STAGES_MAX]; /* step of @program behind each stage's last one */
+    int nstages;
     int rank, nchunks;
     uint32_t nranks;
     double nth;          /* 1 / nranks */
@@ -44,21 +49,30 @@ typedef struct pipc__lane_args {
     size_t slot_bytes;              /* pipc__lane_slot_bytes() of these lanes */
     size_t round_elems;             /* pipc__round_elems() of these lanes */
     char *staging[PIPC__RANKS_MAX]; /* never const __restrict__: peers write it meanwhile */
+    char *host[PIPC__RANKS_MAX];    /* the same in host memory; NULL where no plan needs it */
     pipc__lane_state_t *state;
     const uint64_t *abort;   /* host memory: not 0 when the communicator is dead */
     uint64_t *stalled_round; /* host memory: of the call, from 0, in which a lane gave up */
-    uint64_t *stalled_step;  /* host memory: PIPC__STALL(plan_id, step); written last */
+    uint64_t *stalled_step;  /* host memory: PIPC__STALL(plan_id, stage, step); written last */
 #ifdef PIPC_PERTURB
     uint64_t seed;
     uint32_t max_usec;
-    int32_t drop_step, one_area;
+    int32_t drop_stage, drop_step, one_area;
 #endif
 } pipc__lane_args_t;
 
 /* Where a lane gave up; never 0. */
-#define PIPC__STALL(plan_id, step) ((uint64_t)(plan_id) << 32 | (uint32_t)((step) + 1))
+#define PIPC__STALL(plan_id, stage, step)                                                          \
+    ((uint64_t)(plan_id) << 32 | (uint32_t)(stage) << 24 | (uint32_t)((step) + 1))
 #define PIPC__STALL_PLAN(stall) ((uint32_t)((stall) >> 32))
-#define PIPC__STALL_STEP(stall) ((int)(uint32_t)(stall)-1)
+#define PIPC__STALL_STAGE(stall) ((int)((stall) >> 24 & 0xff))
+#define PIPC__STALL_STEP(stall) ((int)((stall)&0xffffff) - 1)
+
+/* The most lanes of a plan of @nstages when a launch may have @blocks blocks. */
+static inline int pipc__most_lanes(int blocks, int nstages)
+{
+    return blocks > nstages ? blocks / nstages : 1;
+}
 
 /* Lanes for a call: one for each 8 KB (16 bytes a thread), at most @most. From the call's size
  * alone, since every rank must come to the same number: lanes pair up across ranks. A pointer or an

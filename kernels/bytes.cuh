@@ -1,8 +1,8 @@
 /* kernels/bytes.cuh - loads and stores: 16 bytes where the address allows it, else what it allows;
  * flags with their memory order.
  *
- * Data is loaded past the first-level cache (.cg): staging is written by peers while the kernel
- * runs. By the memory model the acquire of a flag would do; .cg costs nothing, since every byte is
+ * Data is loaded past the first-level cache (.cg): staging, on the GPU or on the host, is written by
+ * peers while the kernel runs. By the memory model the acquire of a flag would do; .cg costs nothing, since every byte is
  * read once. Never ld.global.nc, which may return what was there before the flag.
  */
 #ifndef PIPC_KERNELS_BYTES_CUH
@@ -13,6 +13,13 @@
 static __device__ __forceinline__ void store_release(uint64_t *p, uint64_t v)
 {
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
+/* For a reader on the same GPU. Causality order is transitive over scopes: what the reader then
+ * releases to the system covers what came before this. */
+static __device__ __forceinline__ void store_release_gpu(uint64_t *p, uint64_t v)
+{
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
 
 static __device__ __forceinline__ uint64_t load_acquire(const uint64_t *p)

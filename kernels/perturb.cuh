@@ -40,11 +40,11 @@ static __device__ void delay(const pipc__lane_args_t &a, uint64_t round, int ste
 }
 
 #define DELAY(args, round, step) delay(args, round, step)
-#define DROPPED(args, step) ((step) == (args).drop_step)
+#define DROPPED(args, stage, step) ((step) == (args).drop_step && (stage) == (args).drop_stage)
 #define AREA(args, round) ((args).one_area ? 0 : (round) % PIPC__BUFFERS)
 #else
 #define DELAY(args, round, step) ((void)0)
-#define DROPPED(args, step) false
+#define DROPPED(args, stage, step) false
 #define AREA(args, round) ((round) % PIPC__BUFFERS)
 #endif
 

@@ -72,9 +72,9 @@ static pipc_status_t take_context(pipc__cuda_exec_t *x, pipc__error_t *err)
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, DeviceGetAttribute, &sms,
                             CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, x->device);
-    x->most_lanes = sms / 4 < PIPC__LANES_DEFAULT ? sms / 4 : PIPC__LANES_DEFAULT;
-    if (x->most_lanes < 1)
-        x->most_lanes = 1;
+    x->most_blocks = sms / 4 < PIPC__LANES_DEFAULT ? sms / 4 : PIPC__LANES_DEFAULT;
+    if (x->most_blocks < 1)
+        x->most_blocks = 1;
     return st;
 }
 
@@ -120,34 +120,31 @@ static pipc_status_t connect_peers(pipc__exec_t *exec, int rank, int size,
                                    const uint8_t (*handles)[PIPC__HANDLE_MAX], pipc__error_t *err)
 {
     pipc__cuda_exec_t *x = self(exec);
-    bool pushed;
-    pipc_status_t st = enter_or_fail(x, &pushed, err);
 
-    if (st)
-        return st;
     x->rank = rank;
     x->size = size;
-    st = pipc__cuda_map_peers(x, handles, err);
-    leave(x, pushed);
-    return st;
+    return pipc__cuda_take_handles(x, handles, err);
 }
 
 static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err)
 {
     pipc__cuda_exec_t *x = self(exec);
+    int lanes = pipc__most_lanes(x->most_blocks, plan->nstages);
     bool pushed;
 
-    if (!pipc__lane_slot_bytes(x->area_bytes, plan->nslots, x->most_lanes))
+    if (!pipc__lane_slot_bytes(x->area_bytes, plan->nslots, lanes))
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "staging of %zu bytes is too small for plan %s with "
                           "%d ranks; give %d or more",
                           x->bytes, plan->name, plan->nranks,
                           PIPC__FLAGS_BYTES +
-                              PIPC__BUFFERS * plan->nslots * x->most_lanes * PIPC__SPLIT_BYTES);
+                              PIPC__BUFFERS * plan->nslots * lanes * PIPC__SPLIT_BYTES);
     pipc_status_t st = enter_or_fail(x, &pushed, err);
     if (st)
         return st;
-    st = pipc__cuda_load_program(x, plan, err);
+    st = pipc__cuda_reach(x, plan, err);
+    if (!st)
+        st = pipc__cuda_load_program(x, plan, err);
     leave(x, pushed);
     return st;
 }
@@ -203,8 +200,8 @@ static pipc_status_t latch_abort(pipc__cuda_exec_t *x, pipc__error_t *err)
 
     if (stall && PIPC__STALL_PLAN(stall) < (uint32_t)x->nprograms) {
         pipc__exec_stalled(x->base.ctl, x->programs[PIPC__STALL_PLAN(stall)].plan, x->rank,
-                           x->last_call, page->stalled_round, 0, PIPC__STALL_STEP(stall),
-                           &x->broken);
+                           x->last_call, page->stalled_round, PIPC__STALL_STAGE(stall),
+                           PIPC__STALL_STEP(stall), &x->broken);
         return copy_error(err, &x->broken);
     }
     pipc_status_t st = pipc__control_state(x->base.ctl, &who);
@@ -280,17 +277,31 @@ static pipc_status_t check_call(const pipc__cuda_exec_t *x, const pipc__exec_cal
     return PIPC_OK;
 }
 
+/* Steps of the own rank's longest stage. */
+static int longest_stage(const pipc__cuda_exec_t *x, const pipc__plan_t *plan)
+{
+    int most = 0;
+
+    for (int s = 0; s < plan->nstages; s++)
+        if (plan->program[x->rank][s].nops > most)
+            most = plan->program[x->rank][s].nops;
+    return most;
+}
+
 /* Fill what changes from call to call; returns the number of lanes. */
 static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
 {
     size_t elem_bytes = pipc_dtype_bytes(call->dtype);
-    int lanes = pipc__lanes(call->count, elem_bytes, x->most_lanes);
+    int lanes = pipc__lanes(call->count, elem_bytes,
+                            pipc__most_lanes(x->most_blocks, call->plan->nstages));
     int index = find_program(x, call->plan);
     pipc__lane_args_t *a = &x->args;
 
     a->program = (const pipc__op_t *)x->programs[index].ops;
     a->plan_id = (uint32_t)index;
-    a->nops = call->plan->program[x->rank][0].nops;
+    a->nstages = call->plan->nstages;
+    for (int s = 0, end = 0; s < a->nstages; s++)
+        a->stage_end[s] = end += call->plan->program[x->rank][s].nops;
     a->nchunks = call->plan->nchunks;
     a->send = call->send;
     a->recv = call->recv;
@@ -300,6 +311,7 @@ static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
 #ifdef PIPC_PERTURB
     a->seed = pipc__perturb.seed;
     a->max_usec = pipc__perturb.max_usec;
+    a->drop_stage = pipc__perturb.drop_stage;
     a->drop_step = pipc__perturb.drop_step;
     a->one_area = pipc__perturb.one_area;
 #endif
@@ -339,7 +351,7 @@ static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int 
 {
     CUstream stream = call->stream;
     void *params[] = {&x->args};
-    unsigned int shared = (unsigned int)x->args.nops * sizeof(pipc__op_t);
+    unsigned int shared = (unsigned int)longest_stage(x, call->plan) * sizeof(pipc__op_t);
     bool capturing;
 
     *what = "cuStreamWaitEvent";
@@ -347,7 +359,8 @@ static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int 
     if (rc)
         return rc;
     *what = "cuLaunchKernel";
-    rc = x->cu->LaunchKernel(x->kernel[call->op][call->dtype], (unsigned int)lanes, 1, 1,
+    rc = x->cu->LaunchKernel(x->kernel[call->op][call->dtype],
+                             (unsigned int)(lanes * x->args.nstages), 1, 1,
                              PIPC__LANE_THREADS, 1, 1, shared, stream, params, NULL);
     if (rc)
         return rc;

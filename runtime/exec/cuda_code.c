@@ -59,22 +59,23 @@ static pipc_status_t force_load(pipc__cuda_exec_t *x, CUfunction f, pipc__error_
     return PIPC__CUDA_TRY(x->cu, err, FuncGetAttribute, &ignored, CU_FUNC_ATTRIBUTE_NUM_REGS, f);
 }
 
-/* All lanes must be resident at once, since each waits for a lane of a peer that may be the last to
- * start there. */
+/* All blocks must be resident at once, since each waits for a lane of a peer, or for a stage of its
+ * own lane, that may be the last to start there. */
 static pipc_status_t check_resident(pipc__cuda_exec_t *x, CUfunction f, pipc__error_t *err)
 {
     int each = 0, sms = 0;
+    int blocks = x->most_blocks > PIPC__STAGES_MAX ? x->most_blocks : PIPC__STAGES_MAX;
     pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, OccupancyMaxActiveBlocks, &each, f,
                                       PIPC__LANE_THREADS, PIPC__PROGRAM_MAX * sizeof(pipc__op_t));
 
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, DeviceGetAttribute, &sms,
                             CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, x->device);
-    if (!st && each * sms < x->most_lanes)
+    if (!st && each * sms < blocks)
         st = pipc__fail(err, PIPC_ERR_UNSUPPORTED,
                         "%d blocks of %d threads do not fit on a GPU with "
                         "%d multiprocessors at once",
-                        x->most_lanes, PIPC__LANE_THREADS, sms);
+                        blocks, PIPC__LANE_THREADS, sms);
     return st;
 }
 
@@ -114,26 +115,48 @@ void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x)
     x->module = NULL;
 }
 
+static pipc_status_t judge_program(const pipc__cuda_exec_t *x, const pipc__plan_t *plan,
+                                   pipc__error_t *err)
+{
+    if (plan->collective != PIPC__ALLREDUCE)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s: on GPUs all-reduce alone runs",
+                          plan->name);
+    if (x->nprograms == PIPC__PROGRAMS_MAX)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s: an executor takes %d plans",
+                          plan->name, PIPC__PROGRAMS_MAX);
+    for (int s = 0; s < plan->nstages; s++)
+        if (plan->program[x->rank][s].nops > PIPC__PROGRAM_MAX)
+            return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s: stage %d of rank %d has %d steps, "
+                              "an executor takes %d", plan->name, s, x->rank,
+                              plan->program[x->rank][s].nops, PIPC__PROGRAM_MAX);
+    return PIPC_OK;
+}
+
 pipc_status_t pipc__cuda_load_program(pipc__cuda_exec_t *x, const pipc__plan_t *plan,
                                       pipc__error_t *err)
 {
-    int nops = plan->program[x->rank][0].nops;
-    size_t bytes = (size_t)nops * sizeof(pipc__op_t);
+    const pipc__program_t *stage = plan->program[x->rank];
     CUdeviceptr ops = 0;
+    size_t bytes = 0;
+    pipc_status_t st = judge_program(x, plan, err);
 
-    if (x->nprograms == PIPC__PROGRAMS_MAX || nops > PIPC__PROGRAM_MAX)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
-                          "plan %s: an executor takes %d plans of %d steps", plan->name,
-                          PIPC__PROGRAMS_MAX, PIPC__PROGRAM_MAX);
-    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, MemAlloc, &ops, bytes ? bytes : 4);
-    if (!st && bytes)
-        st = PIPC__CUDA_TRY(x->cu, err, MemcpyHtoDAsync, ops, plan->program[x->rank][0].ops, bytes, x->stream);
+    for (int s = 0; s < plan->nstages; s++)
+        bytes += (size_t)stage[s].nops * sizeof(pipc__op_t);
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, MemAlloc, &ops, bytes ? bytes : 4);
+    bytes = 0;
+    for (int s = 0; !st && s < plan->nstages; s++) {
+        size_t part = (size_t)stage[s].nops * sizeof(pipc__op_t);
+        if (part)
+            st = PIPC__CUDA_TRY(x->cu, err, MemcpyHtoDAsync, ops + bytes, stage[s].ops, part,
+                                x->stream);
+        bytes += part;
+    }
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, StreamSynchronize, x->stream);
     if (st && ops)
         x->cu->MemFree(ops);
-    if (st)
-        return st;
-    x->programs[x->nprograms++] = (pipc__cuda_program_t){plan, ops};
-    return PIPC_OK;
+    if (!st)
+        x->programs[x->nprograms++] = (pipc__cuda_program_t){plan, ops};
+    return st;
 }

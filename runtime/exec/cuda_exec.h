@@ -3,6 +3,7 @@
  *     cuda.c         the executor's functions; launching; what went wrong since
  *     cuda_code.c    kernels and programs on the device
  *     cuda_memory.c  staging: the own, its handle, the peers'
+ *     cuda_host.c    staging in host memory, where a plan asks for it
  *     cuda_driver.c  the driver, opened at run time
  */
 #ifndef PIPC_EXEC_CUDA_EXEC_H
@@ -18,8 +19,19 @@
 
 typedef struct pipc__cuda_program {
     const pipc__plan_t *plan;
-    CUdeviceptr ops; /* the own rank's, on the device */
+    CUdeviceptr ops; /* the own rank's, on the device: its stages, one behind the other */
 } pipc__cuda_program_t;
+
+/* What a rank tells its peers. */
+typedef struct pipc__cuda_handle {
+    uint32_t version;
+    int32_t most_blocks; /* what this rank's GPU can give */
+    uint64_t offset;     /* of staging from the start of what the handle names */
+    uint64_t bytes;      /* of staging */
+    CUipcMemHandle ipc;
+    char bdf[16];
+    pipc__segment_handle_t host; /* staging in host memory */
+} pipc__cuda_handle_t;
 
 typedef struct pipc__cuda_exec {
     pipc__exec_t base;
@@ -28,16 +40,19 @@ typedef struct pipc__cuda_exec {
     CUdevice device;
     CUstream stream; /* own; for set-up alone */
     int rank, size;  /* size 0: not connected */
-    int most_lanes;  /* of a launch; the same on every rank once connected */
+    int most_blocks; /* of a launch; the same on every rank once connected */
 
     CUmodule module;
     CUfunction kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     pipc__cuda_program_t programs[PIPC__PROGRAMS_MAX];
     int nprograms;
 
-    CUdeviceptr own;                   /* staging */
-    size_t bytes, area_bytes;          /* of all staging; of one area in it */
-    CUdeviceptr peer[PIPC__RANKS_MAX]; /* what cuIpcOpenMemHandle gave; 0: not open */
+    pipc__cuda_handle_t handle[PIPC__RANKS_MAX]; /* once connected */
+    CUdeviceptr own;                             /* staging */
+    size_t bytes, area_bytes;                    /* of all staging; of one area in it */
+    CUdeviceptr peer[PIPC__RANKS_MAX];           /* what cuIpcOpenMemHandle gave; 0: not open */
+    pipc__segment_t own_host, peer_host[PIPC__RANKS_MAX]; /* peers': as far as plans need them */
+    pipc__segment_handle_t host_handle;                   /* of own_host */
     CUdeviceptr state;                 /* pipc__lane_state_t */
     bool registered;                   /* the control page is */
 
@@ -54,7 +69,7 @@ typedef struct pipc__cuda_exec {
 pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err);
 void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x);
 
-/* Put the own rank's program of @plan on the device. */
+/* Put the own rank's programs of @plan on the device. */
 pipc_status_t pipc__cuda_load_program(pipc__cuda_exec_t *x, const pipc__plan_t *plan,
                                       pipc__error_t *err);
 
@@ -66,9 +81,18 @@ void pipc__cuda_free(pipc__cuda_exec_t *x);
 pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HANDLE_MAX],
                                   pipc__exec_place_t *place, pipc__error_t *err);
 
-/* Map the peers' staging and agree on lanes; x->rank and x->size are set. */
-pipc_status_t pipc__cuda_map_peers(pipc__cuda_exec_t *x, const uint8_t (*handles)[PIPC__HANDLE_MAX],
-                                   pipc__error_t *err);
+/* Take the peers' handles and agree on blocks; x->rank and x->size are set. */
+pipc_status_t pipc__cuda_take_handles(pipc__cuda_exec_t *x,
+                                      const uint8_t (*handles)[PIPC__HANDLE_MAX],
+                                      pipc__error_t *err);
+
+/* Map what the own programs of @plan touch of the ranks' memory, unless it is mapped already. A
+ * peer whose device memory no plan writes need not be within reach. */
+pipc_status_t pipc__cuda_reach(pipc__cuda_exec_t *x, const pipc__plan_t *plan, pipc__error_t *err);
 void pipc__cuda_unmap_peers(pipc__cuda_exec_t *x);
+
+/* The host memory of rank @r, the own included, pinned and within the device's reach. */
+pipc_status_t pipc__cuda_reach_host(pipc__cuda_exec_t *x, int r, pipc__error_t *err);
+void pipc__cuda_leave_host(pipc__cuda_exec_t *x, int r); /* also where it was not reached */
 
 #endif

@@ -12,19 +12,9 @@
 
 #define BLOCK ((size_t)2 << 20)
 #define PAGE 4096
-#define VERSION 1
+#define VERSION 2
 
-/* What a rank tells its peers. */
-typedef struct handle {
-    uint32_t version;
-    int32_t most_lanes; /* what this rank's GPU can give */
-    uint64_t offset;    /* of staging from the start of what the handle names */
-    uint64_t bytes;     /* of staging */
-    CUipcMemHandle ipc;
-    char bdf[16];
-} handle_t;
-
-_Static_assert(sizeof(handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
+_Static_assert(sizeof(pipc__cuda_handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
 
 /* --- own ------------------------------------------------------------------------------------- */
 
@@ -70,6 +60,8 @@ pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc_
         st = alloc_zeroed(x, &x->state, sizeof(pipc__lane_state_t), "state", err);
     if (!st)
         st = reach_page(x, err);
+    if (!st)
+        st = pipc__segment_create(&x->own_host, x->bytes, &x->host_handle, err);
     x->args.area_bytes = x->area_bytes;
     x->args.state = (pipc__lane_state_t *)x->state;
     return st;
@@ -85,6 +77,8 @@ void pipc__cuda_free(pipc__cuda_exec_t *x)
         x->cu->MemFree(x->own);
     x->registered = false;
     x->state = x->own = 0;
+    pipc__cuda_leave_host(x, x->rank);
+    pipc__segment_close(&x->own_host);
 }
 
 /* --- handle and place ------------------------------------------------------------------------ */
@@ -124,7 +118,10 @@ static pipc_status_t find_uuid(const pipc__cuda_exec_t *x, char uuid[48], pipc__
 pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HANDLE_MAX],
                                   pipc__exec_place_t *place, pipc__error_t *err)
 {
-    handle_t h = {.version = VERSION, .most_lanes = x->most_lanes, .bytes = x->bytes};
+    pipc__cuda_handle_t h = {.version = VERSION,
+                             .most_blocks = x->most_blocks,
+                             .bytes = x->bytes,
+                             .host = x->host_handle};
     CUdeviceptr base = 0;
     size_t whole;
     pipc_status_t st = find_bdf(x, place->bdf, err);
@@ -151,33 +148,29 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
  */
 
 /* What keeps this process from rank @r's GPU, as well as can be told; the remedy with it. */
-static const char *why_not(const pipc__cuda_exec_t *x, const handle_t *h)
+static const char *why_not(const pipc__cuda_exec_t *x, const pipc__cuda_handle_t *h)
 {
     CUdevice peer;
     int can = 0;
 
     if (x->cu->DeviceGetByPCIBusId(&peer, h->bdf))
         return "that GPU is hidden from this process; let every rank see all GPUs of the node "
-               "(--gpus-per-node instead of --gpus-per-task, no narrower CUDA_VISIBLE_DEVICES)";
+               "(--gpus-per-node instead of --gpus-per-task, no narrower CUDA_VISIBLE_DEVICES), or "
+               "go through host memory with PCIE_IPC_PATH=host";
     if (peer != x->device && (x->cu->DeviceCanAccessPeer(&can, x->device, peer) || !can))
-        return "the driver allows no peer access between the two GPUs (ACS, IOMMU, board or MIG); "
-               "`nvidia-smi topo -p2p w` shows it";
+        return "the driver allows no peer access between the two GPUs (ACS, IOMMU, board or MIG; "
+               "`nvidia-smi topo -p2p w` shows it); go through host memory with PCIE_IPC_PATH=host";
     return "are the two processes in different containers, PID namespaces or users?";
 }
 
-static pipc_status_t map_peer(pipc__cuda_exec_t *x, int r, const handle_t *h, pipc__error_t *err)
+static pipc_status_t map_peer(pipc__cuda_exec_t *x, int r, pipc__error_t *err)
 {
+    const pipc__cuda_handle_t *h = &x->handle[r];
     char name[128];
-    CUresult rc;
 
-    pipc__control_name(x->base.ctl, r, name, sizeof(name));
-    if (h->version != VERSION || h->bytes != x->bytes || h->most_lanes < 1)
-        return pipc__fail(err, PIPC_ERR_MISMATCH,
-                          "%s has staging of %llu bytes (version %u), this "
-                          "rank %zu (version %u): use the same options and the same pcie-ipc on "
-                          "every rank",
-                          name, (unsigned long long)h->bytes, h->version, x->bytes, VERSION);
-    rc = x->cu->IpcOpenMemHandle(&x->peer[r], h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    if (r == x->rank || x->peer[r])
+        return PIPC_OK;
+    CUresult rc = x->cu->IpcOpenMemHandle(&x->peer[r], h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     if (rc == CUDA_SUCCESS) {
         x->args.staging[r] = (char *)(x->peer[r] + h->offset);
         return PIPC_OK;
@@ -186,26 +179,77 @@ static pipc_status_t map_peer(pipc__cuda_exec_t *x, int r, const handle_t *h, pi
     pipc__cuda_fail(x->cu, rc, err,
                     "staging of %s on GPU %s can't be mapped: %s: "
                     "cuIpcOpenMemHandle",
-                    name, h->bdf, why_not(x, h));
+                    pipc__control_name(x->base.ctl, r, name, sizeof(name)), h->bdf, why_not(x, h));
     if (err)
         err->status = PIPC_ERR_UNREACHABLE;
     return PIPC_ERR_UNREACHABLE;
 }
 
-pipc_status_t pipc__cuda_map_peers(pipc__cuda_exec_t *x, const uint8_t (*handles)[PIPC__HANDLE_MAX],
-                                   pipc__error_t *err)
+/* Which ranks' memory, device [0] and host [1], the own programs touch: a bit a rank. */
+static void note(uint32_t needs[2], int place, int rank)
+{
+    if (place == PIPC__SLOT || place == PIPC__HOST)
+        needs[place == PIPC__HOST] |= 1u << rank;
+}
+
+static void find_needs(const pipc__plan_t *plan, int rank, uint32_t needs[2])
+{
+    for (int s = 0; s < plan->nstages; s++)
+        for (int i = 0; i < plan->program[rank][s].nops; i++) {
+            const pipc__op_t *op = &plan->program[rank][s].ops[i];
+            bool moves = op->kind == PIPC__COPY || op->kind == PIPC__REDUCE;
+            note(needs, op->dst.place,
+                 moves ? op->dst.rank : op->kind == PIPC__SIGNAL ? op->peer : rank);
+            for (int k = 0; k < op->nsrc; k++)
+                note(needs, op->src[k].place, op->src[k].rank);
+        }
+}
+
+pipc_status_t pipc__cuda_reach(pipc__cuda_exec_t *x, const pipc__plan_t *plan, pipc__error_t *err)
+{
+    uint32_t needs[2] = {0, 0};
+    pipc_status_t st = PIPC_OK;
+
+    find_needs(plan, x->rank, needs);
+    for (int r = 0; !st && r < x->size; r++) {
+        if (needs[0] >> r & 1)
+            st = map_peer(x, r, err);
+        if (!st && needs[1] >> r & 1)
+            st = pipc__cuda_reach_host(x, r, err);
+    }
+    return st;
+}
+
+static pipc_status_t judge_handle(const pipc__cuda_exec_t *x, int r, pipc__error_t *err)
+{
+    const pipc__cuda_handle_t *h = &x->handle[r];
+    char name[128];
+
+    if (h->version == VERSION && h->bytes == x->bytes && h->most_blocks >= 1)
+        return PIPC_OK;
+    return pipc__fail(err, PIPC_ERR_MISMATCH,
+                      "%s has staging of %llu bytes (version %u), this "
+                      "rank %zu (version %u): use the same options and the same pcie-ipc on "
+                      "every rank",
+                      pipc__control_name(x->base.ctl, r, name, sizeof(name)),
+                      (unsigned long long)h->bytes, h->version, x->bytes, VERSION);
+}
+
+pipc_status_t pipc__cuda_take_handles(pipc__cuda_exec_t *x,
+                                      const uint8_t (*handles)[PIPC__HANDLE_MAX],
+                                      pipc__error_t *err)
 {
     pipc_status_t st = PIPC_OK;
 
     for (int r = 0; !st && r < x->size; r++) {
-        handle_t h;
-        memcpy(&h, handles[r], sizeof(h));
-        h.bdf[sizeof(h.bdf) - 1] = '\0';
+        pipc__cuda_handle_t *h = &x->handle[r];
+        memcpy(h, handles[r], sizeof(*h));
+        h->bdf[sizeof(h->bdf) - 1] = '\0';
         if (r != x->rank)
-            st = map_peer(x, r, &h, err);
+            st = judge_handle(x, r, err);
         /* The least of all: every rank comes to the same number. */
-        if (!st && h.most_lanes < x->most_lanes)
-            x->most_lanes = h.most_lanes;
+        if (!st && h->most_blocks < x->most_blocks)
+            x->most_blocks = h->most_blocks;
     }
     x->args.staging[x->rank] = (char *)x->own;
     x->args.rank = x->rank;
@@ -221,5 +265,7 @@ void pipc__cuda_unmap_peers(pipc__cuda_exec_t *x)
         if (x->peer[r])
             x->cu->IpcCloseMemHandle(x->peer[r]);
         x->peer[r] = 0;
+        if (r != x->rank)
+            pipc__cuda_leave_host(x, r);
     }
 }

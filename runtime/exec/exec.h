@@ -15,7 +15,7 @@
 #include "runtime/exec/control.h"
 #include "runtime/plan/plan.h"
 
-#define PIPC__HANDLE_MAX 128 /* bytes of an executor's memory handle */
+#define PIPC__HANDLE_MAX 160 /* bytes of an executor's memory handle */
 
 typedef struct pipc__exec pipc__exec_t;
 
@@ -49,10 +49,11 @@ typedef struct pipc__exec_ops {
     pipc_status_t (*create)(pipc__exec_t **exec, pipc__control_t *ctl, size_t staging_bytes,
                             uint8_t handle[PIPC__HANDLE_MAX], pipc__exec_place_t *place,
                             pipc__error_t *err);
-    /* Map the peers' staging; handles[r] is rank r's, the own included. */
+    /* Take the peers' staging; handles[r] is rank r's, the own included. */
     pipc_status_t (*connect)(pipc__exec_t *exec, int rank, int size,
                              const uint8_t (*handles)[PIPC__HANDLE_MAX], pipc__error_t *err);
-    /* Everything that later runs of @plan need; @plan must outlive the executor. */
+    /* Everything that later runs of @plan need, the peers' memory that it touches mapped; @plan must
+     * outlive the executor. */
     pipc_status_t (*prepare)(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err);
     /* CPU: returns when the result is there. CUDA: enqueues on the stream. Allocates nothing. */
     pipc_status_t (*run)(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err);

@@ -22,6 +22,7 @@ EXEC_CUDA_SOURCES = \
 	runtime/exec/cuda_context.c \
 	runtime/exec/cuda_driver.c runtime/exec/cuda_driver.h \
 	runtime/exec/cuda_exec.h \
+	runtime/exec/cuda_host.c \
 	runtime/exec/cuda_memory.c
 if HAVE_CUDA
 noinst_LTLIBRARIES += libpipc-exec-cuda.la

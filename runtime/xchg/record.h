@@ -12,8 +12,8 @@
 #include "runtime/base/error.h"
 
 #define PIPC__RECORD_MAGIC 0x43504950u /* "PIPC" in memory on little-endian machines */
-#define PIPC__RECORD_VERSION 1
-#define PIPC__RECORD_HANDLE 128
+#define PIPC__RECORD_VERSION 2
+#define PIPC__RECORD_HANDLE 160
 
 /* Fixed widths, no padding, little-endian: every Linux on which CUDA runs is. Versions differ when
  * the layout does; @bytes then still is at the same place. */

@@ -68,16 +68,30 @@ static void every_part_fits_its_slot(void **state)
             }
 }
 
+/* The stages of a plan share the blocks of a launch. */
+static void stages_share_the_blocks(void **state)
+{
+    static const struct {
+        int blocks, nstages, lanes;
+    } table[] = {{32, 1, 32}, {32, 4, 8}, {32, 3, 10}, {3, 4, 1}, {1, 1, 1}, {1, 4, 1}, {4, 4, 1}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        assert_int_equal(pipc__most_lanes(table[i].blocks, table[i].nstages), table[i].lanes);
+}
+
 static void a_stall_survives_its_packing(void **state)
 {
     (void)state;
-    for (int step = 0; step < 700; step += 7) {
-        uint64_t stall = PIPC__STALL(31, step);
-        assert_true(stall);
-        assert_int_equal(PIPC__STALL_PLAN(stall), 31);
-        assert_int_equal(PIPC__STALL_STEP(stall), step);
-    }
-    assert_true(PIPC__STALL(0, 0));
+    for (int stage = 0; stage < PIPC__STAGES_MAX; stage++)
+        for (int step = 0; step < 700; step += 7) {
+            uint64_t stall = PIPC__STALL(31, stage, step);
+            assert_true(stall);
+            assert_int_equal(PIPC__STALL_PLAN(stall), 31);
+            assert_int_equal(PIPC__STALL_STAGE(stall), stage);
+            assert_int_equal(PIPC__STALL_STEP(stall), step);
+        }
+    assert_true(PIPC__STALL(0, 0, 0));
 }
 
 int main(void)
@@ -85,6 +99,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_grow_with_the_size_up_to_the_most),
         cmocka_unit_test(every_part_fits_its_slot),
+        cmocka_unit_test(stages_share_the_blocks),
         cmocka_unit_test(a_stall_survives_its_packing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
