@@ -16,6 +16,7 @@ include $(srcdir)/runtime/base/local.mk
 include $(srcdir)/runtime/topo/local.mk
 include $(srcdir)/runtime/bind/local.mk
 include $(srcdir)/runtime/plan/local.mk
+include $(srcdir)/runtime/sim/local.mk
 include $(srcdir)/runtime/xchg/local.mk
 include $(srcdir)/runtime/exec/local.mk
 include $(srcdir)/runtime/tune/local.mk
