@@ -1,6 +1,7 @@
 /* plan/check.c - symbolic execution with vector clocks. See check.h
  *
- * An actor is one lane of one stage of one rank. Its clock is a vector with an entry for each actor:
+ * An actor is one lane of one stage of one rank. Its clock is a vector with an entry for each
+ * actor:
  *
  *     op of actor a         clock[a][a] += 1
  *     SIGNAL flag, round g  the clock is stored with (flag, g)
@@ -34,7 +35,7 @@ pipc_status_t pipc__check_wrong(const pipc__check_t *c, const char *fmt, ...)
 {
     const pipc__actor_t *a = c->now;
     const pipc__plan_t *p = c->call->plan;
-    char words[PIPC__OP_TEXT], what[PIPC__OP_TEXT], stage[24] = "";
+    char words[PIPC__OP_BRIEFLY], what[160], stage[24] = "";
     va_list args;
 
     va_start(args, fmt);
@@ -60,8 +61,10 @@ static pipc_status_t accumulate(pipc__check_t *c, pipc__value_t *acc, const pipc
         return pipc__check_wrong(c, "takes in a contribution without pre-op");
     for (int r = 0; r < c->nranks; r++)
         if (acc->ranks & v->ranks & 1u << r)
-            return pipc__check_wrong(c, "adds a contribution that is in the result already: rank "
-                                     "%d's", r);
+            return pipc__check_wrong(c,
+                                     "adds a contribution that is in the result already: rank "
+                                     "%d's",
+                                     r);
     acc->ranks |= v->ranks;
     acc->expr = pipc__hash(acc->expr, &v->expr, sizeof(v->expr));
     return PIPC_OK;
@@ -69,7 +72,8 @@ static pipc_status_t accumulate(pipc__check_t *c, pipc__value_t *acc, const pipc
 
 static pipc_status_t do_reduce(pipc__check_t *c, const pipc__op_t *op)
 {
-    pipc__value_t in, result = {.round = c->base_round + c->now->round, .chunk = op->chunk,
+    pipc__value_t in, result = {.round = c->base_round + c->now->round,
+                                .chunk = op->chunk,
                                 .progress = op->post ? PIPC__COMPLETE : PIPC__PARTIAL,
                                 .expr = PIPC__HASH_INIT};
 
@@ -82,8 +86,10 @@ static pipc_status_t do_reduce(pipc__check_t *c, const pipc__op_t *op)
     }
     for (int r = 0; op->post && r < c->nranks; r++)
         if (!(result.ranks >> r & 1))
-            return pipc__check_wrong(c, "applies the post-op to a result that lacks a "
-                                     "contribution: rank %d's", r);
+            return pipc__check_wrong(c,
+                                     "applies the post-op to a result that lacks a "
+                                     "contribution: rank %d's",
+                                     r);
     return pipc__check_write(c, op->dst, op->chunk, &result);
 }
 
@@ -124,10 +130,13 @@ static pipc_status_t do_signal(pipc__check_t *c, const pipc__op_t *op)
     size_t index = flag_index(c, op->peer, op);
     pipc__check_flag_t *f = flag_of(c, index);
     int self = (int)(c->now - c->actor);
+    char text[PIPC__WHO_TEXT];
 
     if (f->signaller && f->signalled > c->now->clock[f->signaller - 1])
-        return pipc__check_wrong(c, "signals a flag while rank %d's signal of an earlier call may "
-                                 "still be on its way", c->actor[f->signaller - 1].rank);
+        return pipc__check_wrong(c,
+                                 "signals a flag to which the signal of %s in an earlier call "
+                                 "may still be on its way",
+                                 pipc__check_who(c, f->signaller - 1, text));
     f->round = c->base_round + c->now->round;
     f->signaller = self + 1;
     f->signalled = c->now->clock[self];
@@ -186,6 +195,7 @@ static pipc_status_t deadlock(pipc__check_t *c, const pipc__actor_t *a)
 {
     const pipc__op_t *wait = &program_of(c, a)->ops[a->step];
     const pipc__actor_t *peer = &c->actor[wait->peer * c->nstages * c->nlanes + a->lane];
+    char text[PIPC__WHO_TEXT];
 
     c->now = a;
     for (int s = 0; s < c->call->plan->nstages; s++, peer += c->nlanes)
@@ -193,9 +203,11 @@ static pipc_status_t deadlock(pipc__check_t *c, const pipc__actor_t *a)
             const pipc__op_t *op = &program_of(c, peer)->ops[i];
             if (op->kind == PIPC__SIGNAL && op->peer == a->rank && op->flag == wait->flag &&
                 op->dst.place == wait->dst.place)
-                return pipc__check_wrong(c, "waits for ever (deadlock): rank %d, stage %d would "
-                                         "signal in its step %d, but waits in step %d of round %d",
-                                         peer->rank, s, i, peer->step, peer->round);
+                return pipc__check_wrong(c,
+                                         "waits for ever (deadlock): %s would signal in its "
+                                         "step %d, but waits in step %d of round %d",
+                                         pipc__check_who(c, (int)(peer - c->actor), text), i,
+                                         peer->step, peer->round);
         }
     return pipc__check_wrong(c, "waits for ever (deadlock)");
 }
@@ -233,10 +245,12 @@ static void give_inputs(pipc__check_t *c)
 {
     const pipc__plan_t *p = c->call->plan;
 
-    memset(c->user, 0, sizeof(*c->user) * 2 * (size_t)c->nranks * (size_t)c->nrounds *
-                           (size_t)c->nchunks * (size_t)c->nlanes);
+    memset(c->user, 0,
+           sizeof(*c->user) * 2 * (size_t)c->nranks * (size_t)c->nrounds * (size_t)c->nchunks *
+               (size_t)c->nlanes);
     for (int r = 0; r < c->nranks; r++) {
-        pipc__value_t v = {.ranks = (uint16_t)(1u << r), .progress = PIPC__RAW,
+        pipc__value_t v = {.ranks = (uint16_t)(1u << r),
+                           .progress = PIPC__RAW,
                            .expr = pipc__hash(PIPC__HASH_INIT, &r, sizeof(r))};
         for (int round = 0; round < c->call->rounds; round++)
             for (int chunk = 0; chunk < p->nchunks; chunk++) {
@@ -320,7 +334,8 @@ static pipc_status_t judge_arguments(const pipc__check_call_t *calls, int ncalls
                                      pipc__error_t *err)
 {
     if (ncalls < 1 || buffers < 1 || buffers > PIPC__CHECK_BUFFERS_MAX)
-        return pipc__fail(err, PIPC_ERR_INVALID, "check: %d calls with %d buffers", ncalls, buffers);
+        return pipc__fail(err, PIPC_ERR_INVALID, "check: %d calls with %d buffers", ncalls,
+                          buffers);
     for (int i = 0; i < ncalls; i++) {
         const pipc__check_call_t *k = &calls[i];
         pipc_status_t st = pipc__plan_validate(k->plan, err);

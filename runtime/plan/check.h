@@ -36,8 +36,8 @@ pipc_status_t pipc__plan_validate(const pipc__plan_t *plan, pipc__error_t *err);
  *     one stage of one lane, the join of a rank's stages and lanes between two calls, and
  *     signal-to-wait edges alone; likewise any two signals to the same flag.
  * Where two calls cut staging differently, every slot of the one is taken to overlap every slot of
- * the other. Stages and lanes of a rank may run apart as far as the plan itself lets them. All plans
- * must have the same number of ranks.
+ * the other. Stages and lanes of a rank may run apart as far as the plan itself lets them. All
+ * plans must have the same number of ranks.
  *
  * Fails with PIPC_ERR_INVALID and a text that names plan, call, round, rank, stage (where there are
  * several) and step, that step in words, and whom it conflicts with. PIPC_ERR_NOMEM. */

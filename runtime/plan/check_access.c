@@ -8,18 +8,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WHO_TEXT 64
-
-/* "rank 1, stage 2", for an actor that is given as index + 1. */
-static const char *who(const pipc__check_t *c, int actor, char text[WHO_TEXT])
+const char *pipc__check_who(const pipc__check_t *c, int actor, char text[PIPC__WHO_TEXT])
 {
-    const pipc__actor_t *a = &c->actor[actor - 1];
-    int n = snprintf(text, WHO_TEXT, "rank %d", a->rank);
+    const pipc__actor_t *a = &c->actor[actor];
+    int n = snprintf(text, PIPC__WHO_TEXT, "rank %d", a->rank);
 
     if (c->nstages > 1)
-        n += snprintf(text + n, WHO_TEXT - (size_t)n, ", stage %d", a->stage);
+        n += snprintf(text + n, PIPC__WHO_TEXT - (size_t)n, ", stage %d", a->stage);
     if (a->lane != c->now->lane)
-        snprintf(text + n, WHO_TEXT - (size_t)n, ", lane %d", a->lane);
+        snprintf(text + n, PIPC__WHO_TEXT - (size_t)n, ", lane %d", a->lane);
     return text;
 }
 
@@ -85,17 +82,17 @@ static int unordered_old(const pipc__check_t *c, const uint32_t *old, pipc__ref_
 pipc_status_t pipc__check_read(pipc__check_t *c, pipc__ref_t ref, int chunk, pipc__value_t *value)
 {
     pipc__cell_t *cell = cell_of(c, ref, chunk);
-    char text[WHO_TEXT];
+    char text[PIPC__WHO_TEXT];
     int other;
 
     if ((other = unordered_write(c, cell)))
         return pipc__check_wrong(c, "reads a place while %s may still write it",
-                                 who(c, other, text));
+                                 pipc__check_who(c, other - 1, text));
     if ((other = unordered_old(c, c->old_write, ref)))
         return pipc__check_wrong(c, "reads a place while %s in an earlier call may still write it",
-                                 who(c, other, text));
+                                 pipc__check_who(c, other - 1, text));
     if (!cell->value.round)
-        return pipc__check_wrong(c, "reads a place that nothing was written to in this call");
+        return pipc__check_wrong(c, "reads a place that nothing was written to yet in this call");
     if (cell->value.round != c->base_round + c->now->round)
         return pipc__check_wrong(c, "reads a place that holds what another round left behind");
     if (cell->value.chunk != chunk)
@@ -109,19 +106,21 @@ pipc_status_t pipc__check_write(pipc__check_t *c, pipc__ref_t ref, int chunk,
                                 const pipc__value_t *value)
 {
     pipc__cell_t *cell = cell_of(c, ref, chunk);
-    char text[WHO_TEXT];
+    char text[PIPC__WHO_TEXT];
     int other, self = (int)(c->now - c->actor);
 
     if ((other = unordered_write(c, cell)))
         return pipc__check_wrong(c, "writes a place while %s may still write it",
-                                 who(c, other, text));
+                                 pipc__check_who(c, other - 1, text));
     if ((other = unordered_read(c, cell, ref.rank)))
         return pipc__check_wrong(c, "writes a place while %s may still read it (reused too early)",
-                                 who(c, other, text));
+                                 pipc__check_who(c, other - 1, text));
     if ((other = unordered_old(c, c->old_write, ref)) ||
         (other = unordered_old(c, c->old_read, ref)))
-        return pipc__check_wrong(c, "writes a slot that %s in an earlier call may still use "
-                                 "(reused too early)", who(c, other, text));
+        return pipc__check_wrong(c,
+                                 "writes a slot that %s in an earlier call may still use "
+                                 "(reused too early)",
+                                 pipc__check_who(c, other - 1, text));
     cell->value = *value;
     cell->writer = self + 1;
     cell->written = c->now->clock[self];

@@ -13,15 +13,16 @@
 
 #define PIPC__CHECK_BUFFERS_MAX 4
 
-/* What was done to a value: nothing; each contribution had the pre-op; and the whole the post-op. */
+/* What was done to a value: nothing; each contribution had the pre-op; and the whole the post-op.
+ */
 typedef enum pipc__progress { PIPC__RAW, PIPC__PARTIAL, PIPC__COMPLETE } pipc__progress_t;
 
 /* What a place holds. */
 typedef struct pipc__value {
-    uint64_t expr;   /* hash of the expression: equal means bit-identical */
-    int round;       /* global round number, call and round in one, from 1 on; 0: holds nothing */
+    uint64_t expr; /* hash of the expression: equal means bit-identical */
+    int round;     /* global round number, call and round in one, from 1 on; 0: holds nothing */
     uint16_t chunk;
-    uint16_t ranks;  /* bit r: the contribution of rank r is in it, once */
+    uint16_t ranks;   /* bit r: the contribution of rank r is in it, once */
     uint8_t progress; /* pipc__progress_t */
 } pipc__value_t;
 
@@ -29,15 +30,15 @@ typedef struct pipc__value {
  * rank that it belongs to, in the same lane: plans push. */
 typedef struct pipc__cell {
     pipc__value_t value;
-    int writer;                       /* actor + 1; 0: nobody yet */
-    uint32_t written;                 /* when */
-    uint32_t read[PIPC__STAGES_MAX];  /* when each stage read it last; 0: never */
+    int writer;                      /* actor + 1; 0: nobody yet */
+    uint32_t written;                /* when */
+    uint32_t read[PIPC__STAGES_MAX]; /* when each stage read it last; 0: never */
 } pipc__cell_t;
 
 typedef struct pipc__actor {
-    uint32_t *clock;        /* [nactors] */
+    uint32_t *clock; /* [nactors] */
     int rank, stage, lane;
-    int round, step;        /* next op: round of the present call, step in the program */
+    int round, step; /* next op: round of the present call, step in the program */
 } pipc__actor_t;
 
 typedef struct pipc__check_flag {
@@ -54,15 +55,15 @@ typedef struct pipc__check {
     /* The most that any of the calls has. */
     int nranks, nstages, nlanes, nactors, nslots, nflags, nchunks, nrounds;
     int nmemories; /* 1: device memory alone has slots and flags; 2: host memory has them, too */
-    pipc__actor_t *actor;      /* [nranks][nstages][nlanes] */
-    uint32_t *clocks;          /* [nactors][nactors], the actors' */
-    pipc__check_flag_t *flag;  /* [memory][nranks][nflags][nlanes][buffers] */
-    uint32_t *flag_clock;      /* [memory][nranks][nflags][nlanes][nrounds][nactors], present call */
-    pipc__cell_t *slot;        /* [memory][nranks][buffers][nslots][nlanes], of the present call */
-    pipc__cell_t *user;        /* [input, output][nranks][nrounds][nchunks][nlanes] */
+    pipc__actor_t *actor;     /* [nranks][nstages][nlanes] */
+    uint32_t *clocks;         /* [nactors][nactors], the actors' */
+    pipc__check_flag_t *flag; /* [memory][nranks][nflags][nlanes][buffers] */
+    uint32_t *flag_clock;     /* [memory][nranks][nflags][nlanes][nrounds][nactors], present call */
+    pipc__cell_t *slot;       /* [memory][nranks][buffers][nslots][nlanes], of the present call */
+    pipc__cell_t *user;       /* [input, output][nranks][nrounds][nchunks][nlanes] */
     /* Accesses of earlier calls to a staging area: they may overlap any slot of this call. */
     uint32_t *old_write, *old_read; /* [memory][nranks][buffers][nactors] */
-    const pipc__actor_t *now;  /* the actor that runs, whom errors name */
+    const pipc__actor_t *now;       /* the actor that runs, whom errors name */
     pipc__error_t *err;
 } pipc__check_t;
 
@@ -91,8 +92,14 @@ static inline int pipc__clock_beyond(const uint32_t *a, const uint32_t *now, int
 pipc_status_t pipc__check_wrong(const pipc__check_t *c, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Read and write @ref's part of the lane of c->now in its round; wrong when the access isn't ordered
- * with others, or when what is read is not @chunk of this round. */
+#define PIPC__WHO_TEXT 64 /* bytes */
+
+/* "rank 1, stage 2": an actor in words; its stage when there are several, its lane when that is
+ * another one than the present actor's. Returns @text. */
+const char *pipc__check_who(const pipc__check_t *c, int actor, char text[PIPC__WHO_TEXT]);
+
+/* Read and write @ref's part of the lane of c->now in its round; wrong when the access isn't
+ * ordered with others, or when what is read is not @chunk of this round. */
 pipc_status_t pipc__check_read(pipc__check_t *c, pipc__ref_t ref, int chunk, pipc__value_t *value);
 pipc_status_t pipc__check_write(pipc__check_t *c, pipc__ref_t ref, int chunk,
                                 const pipc__value_t *value);

@@ -34,8 +34,8 @@ const char *pipc__collective_name(pipc__collective_t collective)
     return NULL;
 }
 
-/* "its input", "slot 5 of rank 2", "host slot 1 of rank 2" */
-static void add_ref(text_t *t, int rank, pipc__ref_t ref)
+/* "input", "slot 5 of rank 2", "host slot 1 of rank 2"; @own comes before what belongs to @rank. */
+static void add_ref(text_t *t, int rank, pipc__ref_t ref, const char *own)
 {
     static const char *const places[] = {
         [PIPC__INPUT] = "input",
@@ -43,32 +43,36 @@ static void add_ref(text_t *t, int rank, pipc__ref_t ref)
         [PIPC__OUTPUT] = "output",
         [PIPC__HOST] = "host slot",
     };
-    bool own = ref.rank == rank, slot = ref.place == PIPC__SLOT || ref.place == PIPC__HOST;
+    bool slot = ref.place == PIPC__SLOT || ref.place == PIPC__HOST;
 
-    add(t, "%s", own ? "its " : "");
+    add(t, "%s", ref.rank == rank ? own : "");
     if (ref.place > PIPC__HOST)
         add(t, "place number %d", ref.place);
     else
         add(t, "%s", places[ref.place]);
     if (slot)
         add(t, " %d", ref.slot);
-    if (!own)
+    if (ref.rank != rank)
         add(t, " of rank %d", ref.rank);
 }
 
+/* "copy chunk 3 from its input to slot 5 of rank 2"
+ * "reduce chunk 3 from slot 0, input, slot 2, pre each, to its output, post"
+ * "reduce chunk 3 from slot 0, input pre, to its output, post" */
 static void add_move(text_t *t, int rank, const pipc__op_t *op)
 {
     int nsrc = op->nsrc <= PIPC__RANKS_MAX ? op->nsrc : PIPC__RANKS_MAX;
+    bool reduce = op->kind == PIPC__REDUCE, all = op->pre == (1u << nsrc) - 1;
 
-    add(t, op->kind == PIPC__COPY ? "copy chunk %d from " : "reduce chunk %d from ", op->chunk);
+    add(t, reduce ? "reduce chunk %d from " : "copy chunk %d from ", op->chunk);
     for (int i = 0; i < nsrc; i++) {
         add(t, "%s", i ? ", " : "");
-        add_ref(t, rank, op->src[i]);
-        add(t, "%s", op->pre >> i & 1 ? " (pre)" : "");
+        add_ref(t, rank, op->src[i], reduce ? "" : "its ");
+        add(t, "%s", !all && op->pre >> i & 1 ? " pre" : "");
     }
-    add(t, " to ");
-    add_ref(t, rank, op->dst);
-    add(t, "%s", op->post ? " (post)" : "");
+    add(t, "%s to ", !nsrc ? "nothing" : reduce && all ? ", pre each," : reduce ? "," : "");
+    add_ref(t, rank, op->dst, "its ");
+    add(t, "%s", op->post ? ", post" : "");
 }
 
 static void add_flag(text_t *t, int rank, const pipc__op_t *op)

@@ -8,10 +8,13 @@
 #include "runtime/base/error.h"
 #include "runtime/plan/plan.h"
 
-#define PIPC__OP_TEXT 320 /* bytes that hold any op in words, the final 0 included */
+#define PIPC__OP_TEXT 400    /* bytes that hold any op in words, the final 0 included */
+#define PIPC__OP_BRIEFLY 256 /* enough in an error text, whose end tells what is wrong */
 
-/* Op of @rank in words, cut to @bytes: "copy chunk 3 from its input to slot 5 of rank 2". Any
- * content of @op is allowed; what makes no sense is named by its number. */
+/* Op of @rank in words, cut to @bytes: "copy chunk 3 from its input to slot 5 of rank 2". The
+ * sources of a reduction are the rank's own where no rank is named; "pre" and "post" are the two
+ * halves of an operation (plan.h). Any content of @op is allowed; what makes no sense is named by
+ * its number. */
 void pipc__plan_op_text(const pipc__op_t *op, int rank, char *text, size_t bytes);
 
 /* Write @plan to @out, a line a step, below a heading for each rank and stage. */

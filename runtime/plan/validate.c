@@ -1,4 +1,5 @@
-/* plan/validate.c - the structure of a plan: ranges, owners, a signal for every wait. See check.h */
+/* plan/validate.c - the structure of a plan: ranges, owners, a signal for every wait. See check.h
+ */
 #include "runtime/plan/check.h"
 
 #include <stdio.h>
@@ -27,7 +28,7 @@ static const pipc__op_t *op_at(where_t w)
 
 static pipc_status_t bad(pipc__error_t *err, where_t w, const char *what)
 {
-    char words[PIPC__OP_TEXT], stage[24] = "";
+    char words[PIPC__OP_BRIEFLY], stage[24] = "";
 
     if (w.plan->nstages > 1)
         snprintf(stage, sizeof(stage), ", stage %d", w.stage);
@@ -41,7 +42,8 @@ static const char *judge_slot(const pipc__plan_t *p, int rank, pipc__ref_t ref, 
     if (ref.slot >= p->nslots)
         return "names a slot that does not exist";
     if (!is_dst && ref.rank != rank)
-        return "reads another rank's slot"; /* push plans only; a pull plan would signal its reader */
+        return "reads another rank's slot"; /* push plans only; a pull plan would signal its reader
+                                             */
     return NULL;
 }
 
@@ -147,8 +149,7 @@ static const char *judge_shape(const pipc__plan_t *p)
 
 /* Calls @judge for every op in every program, until one fails. */
 static pipc_status_t each_op(const pipc__plan_t *p, flag_uses_t *uses,
-                             const char *(*judge)(where_t w, flag_uses_t *uses),
-                             pipc__error_t *err)
+                             const char *(*judge)(where_t w, flag_uses_t *uses), pipc__error_t *err)
 {
     where_t w = {p, 0, 0, 0};
 

@@ -14,6 +14,14 @@ tests_unit_plan_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_LDADD = $(UNIT_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/plan_broken
+endif
+tests_unit_plan_broken_SOURCES = tests/unit/plan_broken.c \
+	tests/unit/plan_staged.c tests/unit/plan_staged.h
+tests_unit_plan_broken_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plan_broken_LDADD = $(UNIT_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/reduce
 endif
 tests_unit_reduce_SOURCES = tests/unit/reduce.c
