@@ -25,14 +25,19 @@ libpipc_core_la_SOURCES += \
 # library need no XML parser.
 noinst_LTLIBRARIES += libpipc-topofiles.la
 libpipc_topofiles_la_SOURCES = \
+	runtime/topo/compare.c runtime/topo/compare.h \
 	runtime/topo/dump_tree.c \
 	runtime/topo/files.h \
 	runtime/topo/hwloc_xml.c \
 	runtime/topo/json_read.c \
 	runtime/topo/layout.c runtime/topo/layout.h \
+	runtime/topo/link.c runtime/topo/link.h \
+	runtime/topo/match.c runtime/topo/match.h \
 	runtime/topo/matrix.c \
 	runtime/topo/nccl_xml.c \
 	runtime/topo/source.c runtime/topo/source.h \
-	runtime/topo/svg.c runtime/topo/svg.h
+	runtime/topo/svg.c runtime/topo/svg.h \
+	runtime/topo/xml.c runtime/topo/xml.h \
+	runtime/topo/xml_out.c runtime/topo/xml_out.h
 libpipc_topofiles_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS) $(EXPAT_CFLAGS)
 libpipc_topofiles_la_LIBADD = libpipc-core.la libpipc-cli.la $(HWLOC_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS)

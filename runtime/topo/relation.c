@@ -64,8 +64,7 @@ static int common(const pipc__topo_t *topo, int a, int b)
     return a;
 }
 
-/* Nothing is seen between the device and its host bridge, where a real one has a port. */
-static bool is_flat(const pipc__topo_t *topo, int obj)
+bool pipc__topo_is_flat(const pipc__topo_t *topo, int obj)
 {
     int above = topo->objs[obj].parent;
 
@@ -93,7 +92,7 @@ pipc__relation_t pipc__topo_relation(const pipc__topo_t *topo, int a, int b)
         return shared_switch_between(topo, a, top) || shared_switch_between(topo, b, top)
                    ? PIPC__REL_PXB
                    : PIPC__REL_PIX;
-    if (is_flat(topo, a) || is_flat(topo, b))
+    if (pipc__topo_is_flat(topo, a) || pipc__topo_is_flat(topo, b))
         return by_numa(topo, a, b, PIPC__REL_UNKNOWN);
     if (topo->objs[top].kind == PIPC__TOPO_HOST_BRIDGE)
         return PIPC__REL_PHB;

@@ -34,6 +34,9 @@ typedef enum pipc__relation { /* nearest first */
  * card is not counted. NVLinks are no part of it: pipc__topo_nvlinks(). */
 pipc__relation_t pipc__topo_relation(const pipc__topo_t *topo, int a, int b);
 
+/* Is nothing seen between a device and its host bridge, where a real one has at least a port? */
+bool pipc__topo_is_flat(const pipc__topo_t *topo, int obj);
+
 /* "X", "PIX", ..., "?", and what it means in some words. */
 const char *pipc__relation_name(pipc__relation_t relation);
 const char *pipc__relation_words(pipc__relation_t relation);
