@@ -1,7 +1,7 @@
 /* comm/create.c - how ranks become a communicator.
  *
  *     own page, own staging ----> record --exchange--> everybody's records --judge-->
- *     map pages, start watchdog, map staging --vote--> communicator
+ *     map pages, start watchdog, shape, plans, map staging --vote--> communicator
  *
  * Whatever fails before the exchange travels in the record, whatever fails after it in the vote, so
  * that all ranks succeed or all fail and none waits for one that gave up.
@@ -11,8 +11,12 @@
 #include <string.h>
 
 #include "config.h"
+#include "runtime/base/hash.h"
+#include "runtime/base/log.h"
 #include "runtime/comm/comm.h"
+#include "runtime/comm/plans.h"
 #include "runtime/comm/request.h"
+#include "runtime/comm/way.h"
 
 #define DEFAULT_STAGING_CPU ((size_t)8 << 20)
 #define DEFAULT_STAGING_CUDA ((size_t)64 << 20)
@@ -25,7 +29,7 @@ _Static_assert(PIPC__RECORD_HANDLE == PIPC__HANDLE_MAX, "the record carries any 
 typedef struct build {
     pipc__config_t config;
     const pipc__exec_ops_t *exec; /* NULL: the choice failed */
-    pipc__table_t table;
+    int kind;                     /* of the plan that is asked for, a pipc__plan_kind_t; -1: by size */
     pipc__group_t group;
     pipc__record_t mine, *all; /* all[group.size] */
     pipc_comm_t *comm;
@@ -67,23 +71,23 @@ static bool on_gpu(const build_t *b)
     return b->exec && b->exec != &pipc__exec_cpu;
 }
 
-static pipc_status_t choose_table(build_t *b, pipc__error_t *err)
+static pipc_status_t choose_kind(build_t *b, pipc__error_t *err)
 {
-    const char *plan = b->config.asked.plan;
+    const char *plan = b->config.asked.plan, *name;
+    char names[128] = "auto";
 
-    b->table = pipc__table_default(b->group.size, on_gpu(b));
+    b->kind = -1;
     if (!plan || !strcmp(plan, "auto"))
         return PIPC_OK;
-    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
-        if (!strcmp(plan, pipc__plan_name((pipc__plan_kind_t)k))) {
-            b->table = pipc__table_fixed((pipc__plan_kind_t)k);
-            return PIPC_OK;
+    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+        if ((name = pipc__plan_name((pipc__plan_kind_t)k))) {
+            size_t used = strlen(names);
+            snprintf(names + used, sizeof(names) - used, ", %s", name);
+            if (!strcmp(plan, name))
+                b->kind = k;
         }
-    char names[128] = "auto";
-    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-        size_t used = strlen(names);
-        snprintf(names + used, sizeof(names) - used, ", %s", pipc__plan_name((pipc__plan_kind_t)k));
-    }
+    if (b->kind >= 0)
+        return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_INVALID, "no plan is called \"%.100s\"; use one of %s", plan, names);
 }
 
@@ -93,21 +97,17 @@ static pipc_status_t choose(build_t *b, pipc__error_t *err)
 
     if (!b->config.asked.staging_bytes)
         b->config.asked.staging_bytes = on_gpu(b) ? DEFAULT_STAGING_CUDA : DEFAULT_STAGING_CPU;
-    return st ? st : choose_table(b, err);
+    return st ? st : choose_kind(b, err);
 }
 
 /* --- before the exchange --------------------------------------------------------------------- */
 
-static pipc_status_t make_plans(build_t *b, pipc__error_t *err)
+static const char *environment(const char *name)
 {
-    pipc_status_t st = PIPC_OK;
-
-    for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++)
-        st = pipc__plan_make(&b->comm->plan[k], (pipc__plan_kind_t)k, b->group.size, err);
-    return st;
+    return secure_getenv(name);
 }
 
-/* Everything of the own rank: page, staging, plans. */
+/* Everything of the own rank: page, staging, its place. */
 static pipc_status_t make_own(build_t *b, pipc__error_t *err)
 {
     pipc__segment_handle_t control;
@@ -129,7 +129,9 @@ static pipc_status_t make_own(build_t *b, pipc__error_t *err)
         return st;
     snprintf(b->mine.bdf, sizeof(b->mine.bdf), "%s", place.bdf);
     snprintf(b->mine.uuid, sizeof(b->mine.uuid), "%s", place.uuid);
-    return make_plans(b, err);
+    b->mine.nvlink = place.nvlink;
+    pipc__way_find(b->mine.way, place.bdf, NULL, environment);
+    return PIPC_OK;
 }
 
 static void fill_record(build_t *b, pipc_status_t st, const pipc__error_t *err)
@@ -142,10 +144,29 @@ static void fill_record(build_t *b, pipc_status_t st, const pipc__error_t *err)
         snprintf(m->reason, sizeof(m->reason), "%.*s", (int)sizeof(m->reason) - 1, err->text);
     m->backend = on_gpu(b) ? PIPC_BACKEND_CUDA : PIPC_BACKEND_CPU;
     m->staging_bytes = b->config.asked.staging_bytes;
-    m->digest = pipc__table_digest(&b->table);
+    m->path = b->config.asked.path;
+    m->digest = pipc__hash(PIPC__HASH_INIT, &b->kind, sizeof(b->kind));
 }
 
 /* --- after the exchange ---------------------------------------------------------------------- */
+
+/* The shape of all ranks, and the plans for it. */
+static pipc_status_t make_plans(build_t *b, pipc__error_t *err)
+{
+    pipc_comm_t *c = b->comm;
+    pipc__error_t why;
+    char text[128];
+
+    pipc__plans_shape(&c->shape, b->all, b->group.size, &why);
+    if (why.status)
+        pipc__log(PIPC__LOG_WARN, "taking all GPUs as equally near: %s", why.text);
+    c->table = b->kind < 0 ? pipc__table_default(&c->shape, on_gpu(b))
+                           : pipc__table_fixed((pipc__plan_kind_t)b->kind);
+    if (c->shape.nlevels)
+        pipc__log(PIPC__LOG_INFO, "%d ranks in %s", c->shape.nranks,
+                  pipc__plans_describe(&c->shape, text, sizeof(text)));
+    return pipc__plans_make(c->plan, &c->table, &c->shape, err);
+}
 
 static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
 {
@@ -165,10 +186,13 @@ static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
     pipc_status_t st = pipc__control_connect(c->ctl, b->group.self, n, control, name, err);
     b->can_vote = !st;
     if (!st)
+        st = make_plans(b, err);
+    if (!st)
         st = c->exec->ops->connect(c->exec, b->group.self, n,
                                    (const uint8_t(*)[PIPC__HANDLE_MAX])memory, err);
-    for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++)
-        st = c->exec->ops->prepare(c->exec, c->plan[k], err);
+    for (int k = 0; !st && k < PIPC__PLAN_KINDS_ALL; k++)
+        if (c->plan[k])
+            st = c->exec->ops->prepare(c->exec, c->plan[k], err);
     return st;
 }
 
@@ -177,6 +201,7 @@ static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
 static pipc_status_t vote(build_t *b, pipc_status_t own, pipc__error_t *err)
 {
     struct ballot {
+        uint64_t digest;
         int32_t status;
         char reason[240];
     } mine = {.status = (int32_t)own}, all[PIPC__RANKS_MAX];
@@ -187,6 +212,7 @@ static pipc_status_t vote(build_t *b, pipc_status_t own, pipc__error_t *err)
         pipc__control_abort(b->comm->ctl, own, b->group.self);
         return own;
     }
+    mine.digest = pipc__plans_digest(&b->comm->table, &b->comm->shape);
     if (own)
         snprintf(mine.reason, sizeof(mine.reason), "%.*s", (int)sizeof(mine.reason) - 1, err->text);
     pipc_status_t st = pipc__control_gather(b->comm->ctl, &mine, sizeof(mine), all, &met);
@@ -199,6 +225,10 @@ static pipc_status_t vote(build_t *b, pipc_status_t own, pipc__error_t *err)
             return pipc__fail(err, (pipc_status_t)all[r].status, "%s: %.*s",
                               pipc__control_name(b->comm->ctl, r, name, sizeof(name)),
                               (int)sizeof(all[r].reason) - 1, all[r].reason);
+    for (int r = 0; r < b->group.size; r++)
+        if (all[r].digest != mine.digest)
+            return pipc__fail(err, PIPC_ERR_INTERNAL, "%s came to other plans than this rank %d",
+                              pipc__control_name(b->comm->ctl, r, name, sizeof(name)), b->group.self);
     return PIPC_OK;
 }
 
@@ -230,7 +260,6 @@ static pipc_status_t build(build_t *b, const pipc__xchg_ops_t *ops, pipc__error_
         return st;
     b->comm->rank = b->group.self;
     b->comm->size = b->group.size;
-    b->comm->table = b->table;
     st = map_peers(b, err);
     return vote(b, st, err);
 }
@@ -242,14 +271,9 @@ static void discard(pipc_comm_t *c)
         c->exec->ops->destroy(c->exec);
     pipc__control_destroy(c->ctl);
     pthread_mutex_destroy(&c->lock);
-    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
+    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
         pipc__plan_free(c->plan[k]);
     free(c);
-}
-
-static const char *environment(const char *name)
-{
-    return secure_getenv(name);
 }
 
 pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config,

@@ -6,7 +6,9 @@ COMM_SOURCES = \
 	runtime/comm/comm.c runtime/comm/comm.h \
 	runtime/comm/create.c \
 	runtime/comm/library.c \
-	runtime/comm/request.c runtime/comm/request.h
+	runtime/comm/plans.c runtime/comm/plans.h \
+	runtime/comm/request.c runtime/comm/request.h \
+	runtime/comm/way.c runtime/comm/way.h
 COMM_LIBS = libpipc-exec.la libpipc-xchg.la libpipc-tune.la libpipc-core.la
 if HAVE_CUDA
 COMM_LIBS += libpipc-exec-cuda.la

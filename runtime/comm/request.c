@@ -40,22 +40,43 @@ static pipc_status_t take_callbacks(pipc__config_t *c, pipc__error_t *err)
     return st;
 }
 
+/* The place of the environment's @name among @words, 0 when it is unset or empty. */
+static pipc_status_t look_up(pipc__getenv_t lookup, const char *name, const char *const words[3],
+                             const char *what, int *index, pipc__error_t *err)
+{
+    const char *value = lookup(name);
+
+    *index = 0;
+    for (int i = 0; value && *value && i < 3; i++)
+        if (!strcmp(value, words[i])) {
+            *index = i;
+            return PIPC_OK;
+        }
+    if (!value || !*value)
+        return PIPC_OK;
+    return pipc__fail(err, PIPC_ERR_INVALID, "%s=%.100s: no such %s; use %s, %s or %s", name, value,
+                      what, words[0], words[1], words[2]);
+}
+
 static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__error_t *err)
 {
-    static const char *const names[] = {"auto", "pmix", "socket"};
-    const char *plan = lookup("PCIE_IPC_PLAN"), *exchange = lookup("PCIE_IPC_EXCHANGE");
+    static const char *const exchanges[3] = {"auto", "pmix", "socket"};
+    static const char *const paths[3] = {"auto", "p2p", "host"};
+    const char *plan = lookup("PCIE_IPC_PLAN");
+    pipc_status_t st = PIPC_OK;
+    int found = 0;
 
     if (!c->asked.plan && plan && *plan)
         c->asked.plan = plan;
-    if (c->asked.exchange || c->asked.callbacks || !exchange || !*exchange)
-        return PIPC_OK;
-    for (int i = 0; i < 3; i++)
-        if (!strcmp(exchange, names[i])) {
-            c->asked.exchange = (pipc_exchange_t)i;
-            return PIPC_OK;
-        }
-    return pipc__fail(err, PIPC_ERR_INVALID, "PCIE_IPC_EXCHANGE=%.100s: no such exchange; use auto, "
-                      "pmix or socket", exchange);
+    if (!c->asked.exchange && !c->asked.callbacks) {
+        st = look_up(lookup, "PCIE_IPC_EXCHANGE", exchanges, "exchange", &found, err);
+        c->asked.exchange = (pipc_exchange_t)found;
+    }
+    if (!st && !c->asked.path) {
+        st = look_up(lookup, "PCIE_IPC_PATH", paths, "path", &found, err);
+        c->asked.path = (pipc_path_t)found;
+    }
+    return st;
 }
 
 static pipc_status_t judge(const pipc_comm_config_t *a, pipc__error_t *err)
@@ -64,6 +85,8 @@ static pipc_status_t judge(const pipc_comm_config_t *a, pipc__error_t *err)
         return pipc__fail(err, PIPC_ERR_INVALID, "scope %d does not exist", (int)a->scope);
     if ((unsigned int)a->exchange > PIPC_EXCHANGE_CALLBACKS)
         return pipc__fail(err, PIPC_ERR_INVALID, "exchange %d does not exist", (int)a->exchange);
+    if ((unsigned int)a->path > PIPC_PATH_HOST)
+        return pipc__fail(err, PIPC_ERR_INVALID, "path %d does not exist", (int)a->path);
     if (a->callbacks && a->exchange != PIPC_EXCHANGE_AUTO && a->exchange != PIPC_EXCHANGE_CALLBACKS)
         return pipc__fail(err, PIPC_ERR_INVALID, "config.callbacks is set, but config.exchange asks "
                           "for another exchange; set one of them");

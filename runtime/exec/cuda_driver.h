@@ -25,6 +25,7 @@
     F(DeviceGetByPCIBusId, cuDeviceGetByPCIBusId)                                                  \
     F(DeviceGetUuid, cuDeviceGetUuid_v2)                                                           \
     F(DeviceCanAccessPeer, cuDeviceCanAccessPeer)                                                  \
+    F(DeviceGetP2PAttribute, cuDeviceGetP2PAttribute)                                              \
     F(DevicePrimaryCtxRetain, cuDevicePrimaryCtxRetain)                                            \
     F(DevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2)                                       \
     F(CtxGetCurrent, cuCtxGetCurrent)                                                              \

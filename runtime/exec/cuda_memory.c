@@ -115,6 +115,27 @@ static pipc_status_t find_uuid(const pipc__cuda_exec_t *x, char uuid[48], pipc__
     return PIPC_OK;
 }
 
+/* Native atomics between two GPUs are what NVLink has and PCIe has not. A driver that does not answer
+ * proves nothing. */
+static bool joined_by_nvlink(const pipc__cuda_exec_t *x)
+{
+    int count = 0, others = 0;
+
+    if (x->cu->DeviceGetCount(&count))
+        return false;
+    for (int i = 0; i < count; i++) {
+        CUdevice peer;
+        int atomics = 0;
+        if (x->cu->DeviceGet(&peer, i) || peer == x->device)
+            continue;
+        if (x->cu->DeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                         x->device, peer) || !atomics)
+            return false;
+        others++;
+    }
+    return others > 0;
+}
+
 pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HANDLE_MAX],
                                   pipc__exec_place_t *place, pipc__error_t *err)
 {
@@ -132,6 +153,7 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
         st = PIPC__CUDA_TRY(x->cu, err, MemGetAddressRange, &base, &whole, x->own);
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, IpcGetMemHandle, &h.ipc, x->own);
+    place->nvlink = joined_by_nvlink(x);
     h.offset = x->own - base;
     memcpy(h.bdf, place->bdf, sizeof(h.bdf));
     memset(handle, 0, PIPC__HANDLE_MAX);

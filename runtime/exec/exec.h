@@ -23,6 +23,7 @@ typedef struct pipc__exec pipc__exec_t;
 typedef struct pipc__exec_place {
     char bdf[16];  /* "0000:41:00.0" */
     char uuid[48]; /* "GPU-..." */
+    bool nvlink;   /* NVLink joins it to every other GPU that this process sees, and it sees one */
 } pipc__exec_place_t;
 
 /* One call of a plan's collective; the same on every rank but for the pointers.

@@ -20,8 +20,8 @@ typedef struct pipc__table {
     pipc__table_row_t row[PIPC__TABLE_ROWS];
 } pipc__table_t;
 
-/* The shipped table for @nranks ranks, on GPUs or on CPUs. */
-pipc__table_t pipc__table_default(int nranks, int on_gpu);
+/* The shipped table for ranks that stand as @shape says, on GPUs or on CPUs. */
+pipc__table_t pipc__table_default(const pipc__shape_t *shape, int on_gpu);
 
 /* A table of one row: @plan for every size. */
 pipc__table_t pipc__table_fixed(pipc__plan_kind_t plan);

@@ -82,8 +82,10 @@ static pipc_status_t judge_choice(const pipc__record_t *r, const pipc__record_t 
         what = "backends";
     else if (r->staging_bytes != first->staging_bytes)
         what = "staging sizes";
+    else if (r->path != first->path)
+        what = "paths (PCIE_IPC_PATH)";
     else if (r->digest != first->digest)
-        what = "plan tables or options";
+        what = "plans (PCIE_IPC_PLAN)";
     if (!what)
         return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_MISMATCH, "ranks %d and %d have different %s; give every rank the "

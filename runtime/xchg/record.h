@@ -14,6 +14,7 @@
 #define PIPC__RECORD_MAGIC 0x43504950u /* "PIPC" in memory on little-endian machines */
 #define PIPC__RECORD_VERSION 2
 #define PIPC__RECORD_HANDLE 160
+#define PIPC__RECORD_WAY 128
 
 /* Fixed widths, no padding, little-endian: every Linux on which CUDA runs is. Versions differ when
  * the layout does; @bytes then still is at the same place. */
@@ -33,8 +34,11 @@ typedef struct pipc__record {
     uint32_t backend;
     int32_t minor; /* of the GPU, -1 unknown */
     char bdf[16], uuid[48];
+    char way[PIPC__RECORD_WAY]; /* through the machine to the GPU, as plan/shape.h says; "" unknown */
+    uint32_t nvlink; /* 1: all other GPUs that this rank sees are joined to its own by NVLink */
+    uint32_t path;   /* pipc_path_t */
     uint64_t staging_bytes;
-    uint64_t digest; /* of the table and of every option that decides a plan */
+    uint64_t digest; /* of every wish that decides a plan */
     uint64_t offset; /* of the staging in the memory that @memory names, bytes */
     uint8_t control[32];                  /* pipc__segment_handle_t of the control page */
     uint8_t memory[PIPC__RECORD_HANDLE];  /* the executor's handle */
@@ -44,7 +48,7 @@ typedef struct pipc__record {
 void pipc__record_fill(pipc__record_t *rec, int rank, int size);
 
 /* Can these ranks form a communicator on one node? recs[n] in rank order.
- *   PIPC_ERR_MISMATCH     not a record, another version, backend, staging size or table
+ *   PIPC_ERR_MISMATCH     not a record, another version, backend, staging size, path or plan
  *   (another's status)    that rank's set-up failed; its reason is in the text
  *   PIPC_ERR_UNSUPPORTED  the ranks are on several nodes
  *   PIPC_ERR_UNREACHABLE  same node, but PID namespaces that hide the processes from each other

@@ -188,7 +188,7 @@ static const struct consensus {
     pipc_status_t status;
     const char *words; /* what the ranks other than 1 say */
 } consensus[] = {
-    {another_table, 0, NULL, PIPC_ERR_MISMATCH, "different plan tables"},
+    {another_table, 0, NULL, PIPC_ERR_MISMATCH, "different plans"},
     /* Whose page is missing first depends on who gives up first: any rank may be the one named. */
     {a_dead_control_page, 0, NULL, PIPC_ERR_UNREACHABLE, "(process"},
     {a_dead_memory, 0, NULL, PIPC_ERR_UNREACHABLE, "rank 1 (process"},
@@ -348,7 +348,9 @@ static void the_table_covers_every_size(void **state)
     (void)state;
     for (int n = 1; n <= PIPC__RANKS_MAX; n++)
         for (int gpu = 0; gpu < 2; gpu++) {
-            pipc__table_t t = pipc__table_default(n, gpu);
+            pipc__shape_t shape;
+            pipc__shape_flat(&shape, n);
+            pipc__table_t t = pipc__table_default(&shape, gpu);
             assert_true(t.nrows >= 1);
             assert_true(t.row[t.nrows - 1].max_bytes == SIZE_MAX);
             for (int i = 1; i < t.nrows; i++)

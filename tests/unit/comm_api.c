@@ -26,12 +26,13 @@
 
 /* --- requests: old programs, the environment ----------------------------------------------------- */
 
-static const char *env_plan, *env_exchange;
+static const char *env_plan, *env_exchange, *env_path;
 
 static const char *lookup(const char *name)
 {
     return !strcmp(name, "PCIE_IPC_PLAN") ? env_plan
            : !strcmp(name, "PCIE_IPC_EXCHANGE") ? env_exchange
+           : !strcmp(name, "PCIE_IPC_PATH")     ? env_path
                                                 : NULL;
 }
 
@@ -90,6 +91,39 @@ static void the_environment_refines_and_the_program_wins(void **state)
     env_plan = env_exchange = NULL;
 }
 
+static void the_path_is_taken_from_program_or_environment(void **state)
+{
+    static const struct {
+        const char *env;
+        pipc_path_t path;
+        pipc_status_t status;
+        pipc_path_t got;
+    } cases[] = {
+        {NULL, PIPC_PATH_AUTO, PIPC_OK, PIPC_PATH_AUTO},
+        {"", PIPC_PATH_AUTO, PIPC_OK, PIPC_PATH_AUTO},
+        {"auto", PIPC_PATH_AUTO, PIPC_OK, PIPC_PATH_AUTO},
+        {"p2p", PIPC_PATH_AUTO, PIPC_OK, PIPC_PATH_P2P},
+        {"host", PIPC_PATH_AUTO, PIPC_OK, PIPC_PATH_HOST},
+        {"host", PIPC_PATH_P2P, PIPC_OK, PIPC_PATH_P2P},
+        {"moon", PIPC_PATH_HOST, PIPC_OK, PIPC_PATH_HOST},
+        {"moon", PIPC_PATH_AUTO, PIPC_ERR_INVALID, PIPC_PATH_AUTO},
+        {NULL, (pipc_path_t)3, PIPC_ERR_INVALID, PIPC_PATH_AUTO},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pipc_comm_config_t asked = PIPC_COMM_CONFIG_INIT;
+        pipc__config_t got;
+        pipc__error_t err = {PIPC_OK, ""};
+        asked.path = cases[i].path;
+        env_path = cases[i].env;
+        pipc_status_t st = pipc__config_take(&got, &asked, lookup, &err);
+        if (st != cases[i].status || (!st && got.asked.path != cases[i].got))
+            fail_msg("case %zu: %d %s", i, st, err.text);
+    }
+    env_path = NULL;
+}
+
 /* The configuration of 0.1.0's first programs: what follows it in memory is not theirs to set. */
 typedef struct first_config {
     size_t struct_bytes;
@@ -116,6 +150,7 @@ static void structures_of_old_programs_are_taken(void **state)
     assert_int_equal(got.asked.exchange, PIPC_EXCHANGE_AUTO);
     assert_int_equal(got.asked.tag, 0);
     assert_null(got.asked.callbacks);
+    assert_int_equal(got.asked.path, PIPC_PATH_AUTO);
     assert_int_equal(got.want.scope, PIPC__SCOPE_NODE);
     assert_string_equal(got.asked.plan, "ring");
     assert_int_equal(got.asked.staging_bytes, 4096);
@@ -172,7 +207,9 @@ static int statistics(ranks_t *all, int rank, void *arg)
     MUST(pipc_allreduce(comm, NULL, x, 9, PIPC_F32, PIPC_SUM, NULL)); /* refused: no call */
     MUST(!pipc_comm_stats(comm, &s));
     MUST(s.struct_bytes == sizeof(s) && s.calls == 3 && s.bytes == 1220);
-    MUST(s.plans == PIPC__PLAN_KINDS && !strcmp(s.plan[PIPC__TWO_SHOT].name, "two-shot"));
+    MUST(s.plans > PIPC__TWO_SHOT && !strcmp(s.plan[PIPC__TWO_SHOT].name, "two-shot"));
+    for (int i = 0; i < PIPC_STATS_PLANS; i++)
+        MUST(!s.plan[i].name == (i >= s.plans));
     MUST(s.plan[PIPC__TWO_SHOT].calls == 2 && s.plan[PIPC__TWO_SHOT].bytes == 1220);
     MUST(s.plan[PIPC__ONE_SHOT].calls == 0 && !s.plan[PIPC_STATS_PLANS - 1].name);
 
@@ -368,6 +405,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_refines_and_the_program_wins),
+        cmocka_unit_test(the_path_is_taken_from_program_or_environment),
         cmocka_unit_test(structures_of_old_programs_are_taken),
         cmocka_unit_test(structures_of_no_known_size_are_refused),
         cmocka_unit_test(calls_and_bytes_are_counted_by_plan),

@@ -63,6 +63,7 @@ static void other_mnt_ns(pipc__record_t *r) { r->mnt_ns++; }
 static void other_backend(pipc__record_t *r) { r->backend++; }
 static void other_staging(pipc__record_t *r) { r->staging_bytes *= 2; }
 static void other_digest(pipc__record_t *r) { r->digest ^= 1; }
+static void other_path(pipc__record_t *r) { r->path = 2; }
 
 static const struct {
     void (*inject)(pipc__record_t *r);
@@ -81,7 +82,8 @@ static const struct {
     {other_mnt_ns, PIPC_OK, NULL}, /* segments need no common mount */
     {other_backend, PIPC_ERR_MISMATCH, "different backends"},
     {other_staging, PIPC_ERR_MISMATCH, "different staging sizes"},
-    {other_digest, PIPC_ERR_MISMATCH, "different plan tables or options"},
+    {other_digest, PIPC_ERR_MISMATCH, "different plans (PCIE_IPC_PLAN)"},
+    {other_path, PIPC_ERR_MISMATCH, "different paths (PCIE_IPC_PATH)"},
 };
 
 static void records_are_judged(void **state)

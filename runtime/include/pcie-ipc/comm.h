@@ -80,6 +80,13 @@ typedef enum pipc_exchange {
     PIPC_EXCHANGE_CALLBACKS = 3 /* a collective of the program's own: MPI, ... */
 } pipc_exchange_t;
 
+/* By which memory the ranks reach each other. */
+typedef enum pipc_path {
+    PIPC_PATH_AUTO = 0, /* the environment's PCIE_IPC_PATH (auto, p2p, host), else as P2P */
+    PIPC_PATH_P2P = 1,  /* each other's device memory; an error where a pair can't */
+    PIPC_PATH_HOST = 2  /* host memory between all of them, which every GPU reaches; slower */
+} pipc_path_t;
+
 /* A collective of the program's, by which ranks exchange small records while a communicator is
  * made. The ranks 0 .. size - 1 that it joins are the ranks of the communicator, so they must be on
  * one node: with MPI, those of MPI_Comm_split_type(MPI_COMM_TYPE_SHARED). See doc/example-mpi.c. */
@@ -103,7 +110,7 @@ typedef struct pipc_comm_config {
     size_t struct_bytes;    /* sizeof(pipc_comm_config_t) */
     pipc_backend_t backend;
     pipc_scope_t scope;     /* not read with callbacks */
-    const char *plan;       /* "auto": by size; or "one-shot", "two-shot", ...; NULL: the environment's
+    const char *plan;       /* "auto": by size; or "one-shot", "island", ...; NULL: the environment's
                                PCIE_IPC_PLAN, else "auto". Borrowed */
     size_t staging_bytes;   /* staging memory of this rank, bytes; 0: 64 MiB on a GPU, 8 MiB on a CPU.
                                Rounded to whole 2 MiB on a GPU. The same on every rank */
@@ -113,11 +120,12 @@ typedef struct pipc_comm_config {
                                each its own, the same on every rank. In one tag, and with PMIx
                                altogether, ranks create communicators in the same order */
     const pipc_callbacks_t *callbacks; /* NULL: none. Borrowed until pipc_comm_create() returns */
+    pipc_path_t path;       /* the same on every rank */
 } pipc_comm_config_t;
 
 #define PIPC_COMM_CONFIG_INIT                                                                      \
     {sizeof(pipc_comm_config_t), PIPC_BACKEND_AUTO, PIPC_SCOPE_JOB, NULL, 0, PIPC_EXCHANGE_AUTO, 0, \
-     NULL}
+     NULL, PIPC_PATH_AUTO}
 
 /* Create a communicator over the ranks that @config's scope, or the callbacks, name. PMIx is
  * finalised again before this returns.
