@@ -33,7 +33,8 @@ libpipc_topofiles_la_SOURCES = \
 	runtime/topo/layout.c runtime/topo/layout.h \
 	runtime/topo/link.c runtime/topo/link.h \
 	runtime/topo/match.c runtime/topo/match.h \
-	runtime/topo/matrix.c \
+	runtime/topo/matrix.c runtime/topo/matrix.h \
+	runtime/topo/matrix_read.c \
 	runtime/topo/nccl_xml.c \
 	runtime/topo/source.c runtime/topo/source.h \
 	runtime/topo/svg.c runtime/topo/svg.h \
