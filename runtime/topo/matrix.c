@@ -13,8 +13,8 @@
  * NV# hides how a pair is connected over PCIe. Third devices often tell: two GPUs that are both PXB
  * to a NIC are below one switch. If none does, the two are taken as apart.
  *
- * Objects have no addresses, and names of their own where nvidia-smi names none (host0, port0,
- * switch0).
+ * Objects have no addresses, and names of our own where nvidia-smi names none (host0, port0,
+ * switch0). So have NUMA nodes of which old versions show the CPUs and not the number.
  */
 #include "runtime/topo/matrix.h"
 
@@ -149,15 +149,42 @@ static bool shared_numa(builder_t *b, int i)
     return true;
 }
 
+static bool has_number(const pipc__topo_t *topo, int os_index)
+{
+    for (int i = 0; i < topo->nnumas; i++)
+        if (topo->numas[i].os_index == os_index)
+            return true;
+    return false;
+}
+
 static bool memory_numa(builder_t *b, int os_index)
 {
-    for (int i = 0; i < b->topo->nnumas; i++)
-        if (b->topo->numas[i].os_index == os_index)
-            return true;
+    if (has_number(b->topo, os_index))
+        return true;
     if (!pipc__topo_add_numa(b->topo, os_index))
         return false;
     b->topo->numas[b->topo->nnumas - 1].memory_only = true;
     return true;
+}
+
+/* Numbers for the nodes that have none: the lowest free ones, in order of their first CPU, as Linux
+ * numbers them; those whose CPUs are not known come last. */
+static void number_numas(pipc__topo_t *topo)
+{
+    for (int next = 0;;) {
+        int first = PIPC__UNKNOWN;
+        for (int i = 0; i < topo->nnumas; i++) {
+            unsigned int cpu = (unsigned int)hwloc_bitmap_first(topo->numas[i].cpus); /* -1: last */
+            if (topo->numas[i].os_index < 0 &&
+                (first < 0 || cpu < (unsigned int)hwloc_bitmap_first(topo->numas[first].cpus)))
+                first = i;
+        }
+        if (first < 0)
+            return;
+        while (has_number(topo, next))
+            next++;
+        topo->numas[first].os_index = next;
+    }
 }
 
 static bool add_numas(builder_t *b)
@@ -170,6 +197,7 @@ static bool add_numas(builder_t *b)
         ok = shared_numa(b, i);
     for (int i = 0; i < b->m->n && ok; i++)
         ok = b->m->dev[i].gpu_numa < 0 || memory_numa(b, b->m->dev[i].gpu_numa);
+    number_numas(b->topo);
     return ok;
 }
 
