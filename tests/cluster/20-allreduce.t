@@ -59,7 +59,7 @@ like 'that lists the right ones' "$(cat err)" 'one-shot, two-shot'
 
 test_expect_success 'ranks that disagree are told so, all of them' '
     { srun -N1 -n4 ./faults --mismatch 2 >out 2>&1; test $? = 3; } &&
-    test "$(grep -c "different plan tables or options" out)" = 4'
+    test "$(grep -c "different plans" out)" = 4'
 
 # named_in_time FILE N: faults.c printed N error lines; each names rank 1 and came within 5 seconds
 named_in_time() {

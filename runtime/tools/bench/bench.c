@@ -60,6 +60,7 @@ static pipc_status_t open_comm(bench_t *b, pipc__error_t *err)
     config.backend = b->device.stream ? PIPC_BACKEND_CUDA : PIPC_BACKEND_CPU;
     config.scope = b->options.per_node ? PIPC_SCOPE_NODE : PIPC_SCOPE_JOB;
     config.plan = b->options.plan;
+    config.path = b->options.path;
     pipc_status_t st = pipc_comm_create(&b->comm, &config);
     return st ? pipc__fail(err, st, "%s", pipc_last_error()) : PIPC_OK;
 }

@@ -1,6 +1,7 @@
 /* tools/bench/json.c - see json.h
  *
  *     {"schema": 1, "program": .., "version": .., "backend": .., "peer": .. or null,
+ *      "groups": "flat" or "2 groups of 4" .., "path": "p2p" or "host",
  *      "ranks": [{"rank": 0, "host": .., "pid": .., "bdf": .. or null}, ..],
  *      "rows": [{"bytes": .., "count": .., "type": .., "redop": .., "plan": ..,
  *                "out_of_place": CELL, "in_place": CELL}, ..]}
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "runtime/comm/plans.h"
 #include "runtime/tools/bench/table.h"
 
 struct bench_json {
@@ -42,14 +44,17 @@ static json_t *ranks(const bench_t *b)
 bench_json_t *bench_json_begin(const bench_t *b)
 {
     bench_json_t *j = calloc(1, sizeof(*j));
+    char text[128];
 
     if (!j)
         return NULL;
     j->rows = json_array();
-    j->root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o}", "schema", 1, "program",
+    j->root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:s, s:s, s:o, s:o}", "schema", 1, "program",
                         "pcie-ipc-bench", "version", PACKAGE_VERSION, "backend", b->device.name,
                         "peer", text_or_null(b->options.peer ? b->options.peer->version() : NULL),
-                        "ranks", ranks(b), "rows", j->rows);
+                        "groups", pipc__plans_describe(&b->comm->shape, text, sizeof(text)), "path",
+                        b->comm->recs[0].path == PIPC_PATH_HOST ? "host" : "p2p", "ranks", ranks(b),
+                        "rows", j->rows);
     if (j->root)
         return j;
     free(j);

@@ -14,7 +14,7 @@
 
 #include "config.h"
 
-enum { OPT_BACKEND = 256, OPT_PLAN, OPT_PER_NODE, OPT_PEER };
+enum { OPT_BACKEND = 256, OPT_PLAN, OPT_PATH, OPT_PER_NODE, OPT_PEER };
 
 static const struct option_row {
     int letter; /* >= 256: no short form */
@@ -31,7 +31,8 @@ static const struct option_row {
     {'G', "cudagraph", "N", "capture each burst of calls in a graph; a sample is N replays"},
     {'c', "check", "0|1", "compare results with exact sums, and bit for bit across ranks (default 1)"},
     {OPT_BACKEND, "backend", "NAME", "cpu, cuda or auto: cuda where there is a GPU (default auto)"},
-    {OPT_PLAN, "plan", "NAME", "one-shot, two-shot, ring or auto: by size (default auto)"},
+    {OPT_PLAN, "plan", "NAME", "one-shot, two-shot, ring, island, permuted or auto: by size (default auto)"},
+    {OPT_PATH, "path", "NAME", "p2p, host or auto: memory by which ranks reach each other (default auto)"},
     {OPT_PER_NODE, "per-node", NULL, "one communicator a node; the slowest node is shown"},
     {OPT_PEER, "peer", "NAME", "time nccl or mpi (or NAME:PATH of its library) in turns and show the ratio"},
     {'J', "output_file", "FILE", "write the results to FILE as JSON, too"},
@@ -126,6 +127,8 @@ static int parse_of(const char *option, const char *text, int count, const char 
         return -1;
     for (int i = 0; i < count; i++) {
         size_t used = strlen(list);
+        if (!name(i))
+            continue;
         if (!strcmp(text, name(i))) {
             *out = i;
             return -1;
@@ -156,6 +159,7 @@ static const char *redop_name(int i)
 static int take(bench_options_t *o, int letter, const char *value)
 {
     static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
+    static const char *const paths[] = {"auto", "p2p", "host", NULL};
     int n = 0;
 
     switch (letter) {
@@ -193,7 +197,12 @@ static int take(bench_options_t *o, int letter, const char *value)
         return -1;
     case OPT_PLAN:
         o->plan = value;
-        return parse_of("--plan", value, PIPC__PLAN_KINDS, plan_name, "auto", &n);
+        return parse_of("--plan", value, PIPC__PLAN_KINDS_ALL, plan_name, "auto", &n);
+    case OPT_PATH:
+        if (!parse_name(value, paths, &n))
+            return usage("--path", value, "one of auto, p2p, host");
+        o->path = (pipc_path_t)n;
+        return -1;
     case OPT_PER_NODE:
         o->per_node = true;
         return -1;

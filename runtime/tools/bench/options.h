@@ -19,6 +19,7 @@ typedef struct bench_options {
     bool check;
     pipc_backend_t backend;
     const char *plan;
+    pipc_path_t path;
     bool per_node;
     const bench_peer_t *peer; /* or NULL */
     const char *peer_path;    /* of its library; NULL: the peer's default */

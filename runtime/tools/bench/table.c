@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "config.h"
+#include "runtime/comm/plans.h"
 
 double bench_algbw(const bench_cell_t *c, size_t bytes)
 {
@@ -28,6 +29,15 @@ static void print_ranks(const bench_t *b)
     for (int i = 0; i < b->comm->size; i++)
         printf("#  rank %3d  pid %7d  on %s%s%s\n", r[i].rank, r[i].pid, r[i].host,
                r[i].bdf[0] ? "  GPU " : "", r[i].bdf);
+}
+
+/* How the ranks stand, as plans see it, and by which memory they reach each other. */
+static void print_shape(const bench_t *b)
+{
+    char text[128];
+
+    printf("#  groups  %s%s\n", pipc__plans_describe(&b->comm->shape, text, sizeof(text)),
+           b->comm->recs[0].path == PIPC_PATH_HOST ? "  path host" : "");
 }
 
 /* Two lines: names, units. */
@@ -68,6 +78,7 @@ void bench_print_head(const bench_t *b)
         printf("  graph replays %d", o->graph);
     printf("%s%s\n", o->peer ? "  peer " : "", o->peer ? o->peer->version() : "");
     print_ranks(b);
+    print_shape(b);
     print_columns(b);
     fflush(stdout);
 }
