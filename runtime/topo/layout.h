@@ -13,7 +13,7 @@
 #include "runtime/topo/topo.h"
 
 /* Pixels. */
-enum { PIPC__LEAF_WIDTH = 104, PIPC__LEAF_GAP = 14, PIPC__NUMA_GAP = 44, PIPC__MARGIN = 40 };
+enum { PIPC__LEAF_WIDTH = 104, PIPC__LEAF_GAP = 14, PIPC__NUMA_GAP = 52, PIPC__MARGIN = 40 };
 
 typedef struct pipc__layout_node {
     int obj;

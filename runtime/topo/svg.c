@@ -19,7 +19,7 @@
 #include "runtime/topo/link.h"
 
 enum { TOP = 96, ROW = 118, BOX = 40, GPU_BOX = 54, BUS = 16, LEGEND = 112, LINE = 14 };
-enum { WIDTH_MIN = 860, CHAR = 6 /* width of a character of 11 px */, ARCS_LABELLED = 16 };
+enum { WIDTH_MIN = 900, CHAR = 6 /* width of a character of 11 px */, ARC_SPACE = 130 };
 
 #define RED "#c62828"
 #define GREY "#546e7a"
@@ -80,12 +80,12 @@ static void put_text(const picture_t *p, int x, int y, const char *attributes, i
 }
 
 static void put_box(const picture_t *p, int x, int y, int w, int h, const char *fill,
-                    const char *stroke)
+                    const char *stroke, bool dashed)
 {
     fprintf(p->out,
             "<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" rx=\"4\" fill=\"%s\" "
-            "stroke=\"%s\"/>\n",
-            x, y, w, h, fill, stroke);
+            "stroke=\"%s\"%s/>\n",
+            x, y, w, h, fill, stroke, dashed ? " stroke-dasharray=\"4 3\"" : "");
 }
 
 static void put_line(const picture_t *p, int x1, int y1, int x2, int y2, bool red)
@@ -119,6 +119,13 @@ static int row_y(int row)
     return TOP + 44 + row * ROW;
 }
 
+static int box_height(const pipc__topo_t *topo, int obj)
+{
+    pipc__topo_kind_t kind = topo->objs[obj].kind;
+
+    return kind == PIPC__TOPO_GPU || kind == PIPC__TOPO_NIC ? GPU_BOX : BOX;
+}
+
 /* The line from a node up to the bus below its parent, and what its link can do. */
 static void draw_uplink(const picture_t *p, const pipc__layout_node_t *node)
 {
@@ -127,9 +134,11 @@ static void draw_uplink(const picture_t *p, const pipc__layout_node_t *node)
     bool red = pipc__link_is_degraded(p->topo, node->obj);
     char text[64];
 
-    put_line(p, node->x, y, node->x, bus, red);
+    put_line(p, above->x, row_y(above->row) + box_height(p->topo, above->obj), above->x, bus,
+             false);
     if (node->x != above->x)
         put_line(p, node->x, bus, above->x, bus, false);
+    put_line(p, node->x, y, node->x, bus, red); /* over the others: it may be red */
     link_text(p->topo, node->obj, text);
     put_text(p, node->x + 6, y - LINE - 6, "class=\"s\"", 0, "%s", text);
     if (red)
@@ -150,19 +159,31 @@ static void nic_names(const pipc__topo_t *topo, int obj, char out[256])
     }
 }
 
+/* A switch that nothing shares is a part of a card; a host bridge without an address is there
+ * because a tree needs one. */
+static bool is_dashed(const pipc__topo_t *topo, int obj)
+{
+    const pipc__topo_obj_t *o = &topo->objs[obj];
+
+    if (o->kind == PIPC__TOPO_HOST_BRIDGE)
+        return o->addr.domain < 0;
+    return o->kind == PIPC__TOPO_SWITCH && !pipc__topo_is_group(topo, obj);
+}
+
 static void draw_box(const picture_t *p, const pipc__layout_node_t *node)
 {
     const pipc__topo_obj_t *o = &p->topo->objs[node->obj];
     int room = node->right - node->left, w = room < 150 ? room : 150, y = row_y(node->row);
-    int h = o->kind == PIPC__TOPO_GPU || o->kind == PIPC__TOPO_NIC ? GPU_BOX : BOX;
+    bool bridge = o->kind == PIPC__TOPO_HOST_BRIDGE && o->addr.domain < 0;
     char names[256] = "";
 
-    put_box(p, node->x - w / 2, y, w, h, styles[o->kind].fill, styles[o->kind].stroke);
+    put_box(p, node->x - w / 2, y, w, box_height(p->topo, node->obj), styles[o->kind].fill,
+            styles[o->kind].stroke, is_dashed(p->topo, node->obj));
     if (o->kind == PIPC__TOPO_GPU && o->minor >= 0)
         put_text(p, node->x, y + 17, "class=\"m b\"", w, "gpu %d", o->minor);
     else
         put_text(p, node->x, y + 17, "class=\"m b\"", w, "%s", styles[o->kind].word);
-    put_text(p, node->x, y + 17 + LINE, "class=\"m\"", w, "%s", o->name);
+    put_text(p, node->x, y + 17 + LINE, "class=\"m\"", w, "%s", bridge ? "not told" : o->name);
     if (o->kind == PIPC__TOPO_NIC)
         nic_names(p->topo, node->obj, names);
     else if (o->kind == PIPC__TOPO_GPU && o->vendor >= 0)
@@ -178,9 +199,9 @@ static bool draw_numas(const picture_t *p)
         const pipc__layout_numa_t *box = &p->at.numas[i];
         const pipc__topo_numa_t *n = box->numa < 0 ? NULL : &p->topo->numas[box->numa];
         char *cpus = NULL;
-        int x = box->left - 14, w = box->right - box->left + 28;
+        int x = box->left - 14, w = box->right - box->left + 38;
 
-        put_box(p, x, TOP, w, p->bottom + 14 - TOP, "#fafafa", "#b0bec5");
+        put_box(p, x, TOP, w, p->bottom + 14 - TOP, "#fafafa", "#b0bec5", false);
         if (!n)
             put_text(p, x + 10, TOP + 20, "class=\"b\"", w - 20, "NUMA node not known");
         else if (hwloc_bitmap_list_asprintf(&cpus, n->cpus) < 0)
@@ -219,26 +240,49 @@ static int uniform_nvlinks(const picture_t *p, int *first, int *last)
     return links;
 }
 
-static void draw_arcs(const picture_t *p)
+/* The number that all pairs with NVLinks have; PIPC__UNKNOWN when they differ. */
+static int links_an_arc(const picture_t *p)
 {
-    int arcs = 0;
+    int links = 0;
 
     for (int i = 0; i < p->at.nnodes; i++)
         for (int j = i + 1; j < p->at.nnodes; j++) {
-            const pipc__layout_node_t *a = &p->at.nodes[i], *b = &p->at.nodes[j];
-            int n = pipc__topo_nvlinks(p->topo, a->obj, b->obj);
-            if (n <= 0)
-                continue;
-            int deep = p->bottom + 30 + (b->x - a->x) / 24;
-            deep = deep > p->height - LEGEND - 30 ? p->height - LEGEND - 30 : deep;
-            fprintf(p->out,
-                    "<path d=\"M %d %d Q %d %d %d %d\" fill=\"none\" stroke=\"#6a1b9a\" "
-                    "stroke-width=\"%d\"/>\n",
-                    a->x, p->bottom, (a->x + b->x) / 2, 2 * deep - p->bottom, b->x, p->bottom,
-                    n > 3 ? 3 : n);
-            if (arcs++ < ARCS_LABELLED)
-                put_text(p, (a->x + b->x) / 2, deep - 4, "class=\"m s v\"", 0, "NV%d", n);
+            int n = pipc__topo_nvlinks(p->topo, p->at.nodes[i].obj, p->at.nodes[j].obj);
+            if (n > 0 && links > 0 && n != links)
+                return PIPC__UNKNOWN;
+            links = n > 0 ? n : links;
         }
+    return links;
+}
+
+static void draw_arc(const picture_t *p, const pipc__layout_node_t *a, const pipc__layout_node_t *b,
+                     int links, bool label)
+{
+    int deep = (b->x - a->x) / 12 + 20;
+
+    deep = deep > ARC_SPACE - 20 ? ARC_SPACE - 20 : deep;
+    fprintf(p->out,
+            "<path d=\"M %d %d Q %d %d %d %d\" fill=\"none\" stroke=\"#6a1b9a\" "
+            "stroke-width=\"%d\"/>\n",
+            a->x, p->bottom, (a->x + b->x) / 2, p->bottom + 2 * deep, b->x, p->bottom,
+            links > 3 ? 3 : links);
+    if (label)
+        put_text(p, (a->x + b->x) / 2, p->bottom + deep - 4, "class=\"m s v\"", 0, "NV%d", links);
+}
+
+static void draw_arcs(const picture_t *p)
+{
+    int each = links_an_arc(p);
+
+    for (int i = 0; i < p->at.nnodes; i++)
+        for (int j = i + 1; j < p->at.nnodes; j++) {
+            int n = pipc__topo_nvlinks(p->topo, p->at.nodes[i].obj, p->at.nodes[j].obj);
+            if (n > 0)
+                draw_arc(p, &p->at.nodes[i], &p->at.nodes[j], n, each < 0);
+        }
+    if (each > 0)
+        put_text(p, PIPC__MARGIN - 14, p->bottom + ARC_SPACE, "class=\"v\"", 0,
+                 "NVLink: NV%d along each arc", each);
 }
 
 /* Between boxes and legend: a bar where all GPUs are connected alike, else an arc a pair. */
@@ -248,7 +292,7 @@ static void draw_nvlinks(const picture_t *p)
 
     if (links > 0) {
         int left = p->at.nodes[first].left, right = p->at.nodes[last].right;
-        put_box(p, left, p->bottom + 26, right - left, 24, "#f3e5f5", "#6a1b9a");
+        put_box(p, left, p->bottom + 26, right - left, 24, "#f3e5f5", "#6a1b9a", false);
         put_text(p, (left + right) / 2, p->bottom + 42, "class=\"m\"", right - left,
                  "NVLink: NV%d between each two GPUs", links);
     } else if (links < 0) {
@@ -260,27 +304,34 @@ static void draw_nvlinks(const picture_t *p)
 
 static void draw_legend(const picture_t *p, const char *made)
 {
-    static const pipc__topo_kind_t kinds[] = {PIPC__TOPO_HOST_BRIDGE, PIPC__TOPO_SWITCH,
-                                              PIPC__TOPO_GPU, PIPC__TOPO_NIC};
+    static const struct {
+        pipc__topo_kind_t kind;
+        const char *word;
+        int width;
+        bool dashed;
+    } boxes[] = {{PIPC__TOPO_HOST_BRIDGE, "host bridge", 110, false},
+                 {PIPC__TOPO_SWITCH, "switch", 84, false},
+                 {PIPC__TOPO_SWITCH, "switch that nothing shares", 186, true},
+                 {PIPC__TOPO_GPU, "gpu", 70, false},
+                 {PIPC__TOPO_NIC, "nic", 70, false}};
     int x = PIPC__MARGIN - 14, y = p->height - LEGEND + 16;
 
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++, x += 110) {
-        put_box(p, x, y - 11, 18, 14, styles[kinds[i]].fill, styles[kinds[i]].stroke);
-        put_text(p, x + 24, y, "", 0, "%s", styles[kinds[i]].word);
+    for (size_t i = 0; i < sizeof(boxes) / sizeof(boxes[0]); x += boxes[i++].width) {
+        put_box(p, x, y - 11, 18, 14, styles[boxes[i].kind].fill, styles[boxes[i].kind].stroke,
+                boxes[i].dashed);
+        put_text(p, x + 24, y, "", 0, "%s", boxes[i].word);
     }
     put_line(p, x, y - 4, x + 30, y - 4, false);
     put_text(p, x + 36, y, "", 0, "PCIe link");
-    put_line(p, x + 120, y - 4, x + 150, y - 4, true);
-    put_text(p, x + 156, y, "", 0, "link with lanes lost");
+    put_line(p, x + 110, y - 4, x + 140, y - 4, true);
+    put_text(p, x + 146, y, "", 0, "link that has lost lanes");
     x = PIPC__MARGIN - 14;
     put_text(
         p, x, y + 24, "class=\"s\"", 0,
-        "Beside a link: the lanes and the speed that it can do; \"now\" and red: fewer lanes at "
-        "present. Speed is not compared,");
-    put_text(
-        p, x, y + 24 + LINE, "class=\"s\"", 0,
-        "because an idle device lowers it. Where nothing stands the source does not tell. Root "
-        "ports are not drawn.");
+        "Beside a link: the lanes and the speed that both of its ends can do; in red, the lanes "
+        "it has now. Speed is not compared: an idle device lowers it.");
+    put_text(p, x, y + 24 + LINE, "class=\"s\"", 0,
+             "Where nothing stands the source does not tell. Root ports are not drawn.");
     put_text(p, x, y + 24 + 3 * LINE, "class=\"s g\"", 0, "%s", made);
 }
 
@@ -326,7 +377,7 @@ pipc_status_t pipc__topo_print_svg(const pipc__topo_t *topo, const char *title, 
     if (enough) {
         p.width = p.at.width < WIDTH_MIN ? WIDTH_MIN : p.at.width;
         p.bottom = p.at.rows ? row_y(p.at.rows - 1) + GPU_BOX : TOP + 40;
-        p.height = p.bottom + (topo->nvlinks ? 140 : 40) + LEGEND;
+        p.height = p.bottom + (topo->nvlinks ? ARC_SPACE + 20 : 40) + LEGEND;
         enough = draw(&p, title, made);
         free(p.at.nodes);
         free(p.at.numas);
