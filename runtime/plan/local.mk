@@ -1,9 +1,15 @@
 # runtime/plan/local.mk
 libpipc_core_la_SOURCES += \
+	runtime/plan/build.c runtime/plan/build.h \
 	runtime/plan/check.c runtime/plan/check.h \
 	runtime/plan/check_access.c runtime/plan/check_state.h \
+	runtime/plan/direct.c \
 	runtime/plan/generate.c runtime/plan/generate.h \
+	runtime/plan/host.c runtime/plan/host.h \
+	runtime/plan/island.c \
+	runtime/plan/owners.c runtime/plan/owners.h \
 	runtime/plan/plan.h \
+	runtime/plan/ring.c \
 	runtime/plan/shape.c runtime/plan/shape.h \
 	runtime/plan/text.c runtime/plan/text.h \
 	runtime/plan/validate.c

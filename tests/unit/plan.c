@@ -271,7 +271,7 @@ static void write_input(pipc__plan_t *p)
 }
 static void wrong_chunk(pipc__plan_t *p)
 {
-    find(p, 0, PIPC__REDUCE, 0)->chunk = 1;
+    find(p, 0, PIPC__REDUCE, 0)->chunk ^= 1;
 }
 static void early_output(pipc__plan_t *p)
 {

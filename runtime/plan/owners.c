@@ -1,0 +1,249 @@
+/* plan/owners.c - see owners.h */
+#include "runtime/plan/owners.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* A round has this many pieces where slots allow it. Phases of a plan overlap from piece to piece,
+ * and stand still for about three pieces at each end of a round: with 8 they are at work for 8 / 11
+ * of it. More would make slots small for little gain. */
+#define PIECES_MIN 4
+#define PIECES_MAX 8
+
+/* Flags that a rank may need beside those of its slots: between stages for each chunk that it
+ * exchanges with its twin, and six at a round's end. */
+#define JOIN_FLAGS (2 * (PIPC__STAGES_MAX - 1))
+
+/* --- the tree of a shape ---------------------------------------------------------------------- */
+
+/* The ranks of @among that are in one group of @level with @rank. */
+static uint16_t group_of(const pipc__shape_t *s, int level, int rank, uint16_t among)
+{
+    uint16_t with = (uint16_t)(1u << rank);
+
+    for (int q = 0; q < s->nranks && level < s->nlevels; q++)
+        if (s->group[level][q] == s->group[level][rank])
+            with |= (uint16_t)(1u << q);
+    return with & among;
+}
+
+/* The part that has @ranks, cut by @level and what lies below it. A cut that leaves all in one
+ * group makes no part: it is skipped. */
+static int make_part(pipc__parts_t *t, const pipc__shape_t *s, uint16_t ranks, int level)
+{
+    pipc__part_t made = {.ranks = ranks};
+    uint16_t left = ranks;
+
+    for (int i = 0; i < s->nranks; i++) {
+        int r = s->order[i];
+        if (!(left >> r & 1))
+            continue;
+        uint16_t together = group_of(s, level, r, ranks);
+        if (together == ranks)
+            return ranks & (ranks - 1) ? make_part(t, s, ranks, level + 1) : r;
+        made.part[made.nparts++] = make_part(t, s, together, level + 1);
+        left &= (uint16_t)~together;
+    }
+    made.nranks = __builtin_popcount(ranks);
+    t->part[t->n] = made;
+    return t->n++;
+}
+
+void pipc__parts_make(pipc__parts_t *parts, const pipc__shape_t *shape)
+{
+    memset(parts, 0, sizeof(*parts));
+    for (int r = 0; r < shape->nranks; r++)
+        parts->part[r] = (pipc__part_t){.nranks = 1, .ranks = (uint16_t)(1u << r)};
+    parts->n = shape->nranks;
+    parts->root = make_part(parts, shape, (uint16_t)((1u << shape->nranks) - 1), 0);
+}
+
+/* --- the choice of owners --------------------------------------------------------------------- */
+
+typedef struct choice {
+    const pipc__parts_t *t;
+    int edges[PIPC__RANKS_MAX]; /* a rank's neighbours in the trees so far: what it sends, and gets
+                                 */
+    int roots[PIPC__RANKS_MAX]; /* chunks that the i-th part of the root had the root of */
+} choice_t;
+
+/* The least loaded rank of part @p, the first in tree order. */
+static int least_loaded(const choice_t *c, int p)
+{
+    const pipc__part_t *part = &c->t->part[p];
+    int best = part->nparts ? -1 : p;
+
+    for (int i = 0; i < part->nparts; i++) {
+        int r = least_loaded(c, part->part[i]);
+        if (best < 0 || c->edges[r] < c->edges[best])
+            best = r;
+    }
+    return best;
+}
+
+static void hand(choice_t *c, int from, int to, uint8_t *above)
+{
+    above[from] = (uint8_t)to;
+    c->edges[from]++;
+    c->edges[to]++;
+}
+
+/* @owner owns part @p for one chunk: choose the owners of what is in it, and note who hands to
+ * whom.
+ */
+static void choose_inside(choice_t *c, int p, int owner, uint8_t *above)
+{
+    const pipc__part_t *part = &c->t->part[p];
+    int of[PIPC__RANKS_MAX];
+
+    for (int i = 0; i < part->nparts; i++) {
+        bool in_it = c->t->part[part->part[i]].ranks >> owner & 1;
+        of[i] = in_it ? owner : least_loaded(c, part->part[i]);
+        if (!in_it)
+            hand(c, of[i], owner, above);
+    }
+    for (int i = 0; i < part->nparts; i++)
+        choose_inside(c, part->part[i], of[i], above);
+}
+
+/* The part of the root that the next chunk's root is in. Each part has one link to the others,
+ * whatever its size, so they take turns. But of two, one of them a single rank, it is the group: a
+ * root there makes the way of the chunk shorter, and both links carry the same. */
+static int part_of_root(choice_t *c)
+{
+    const pipc__part_t *root = &c->t->part[c->t->root];
+    int best = 0;
+
+    for (int i = 1; i < root->nparts; i++) {
+        const pipc__part_t *x = &c->t->part[root->part[i]], *y = &c->t->part[root->part[best]];
+        bool one_rank = root->nparts == 2 && (x->nranks == 1) != (y->nranks == 1);
+        if (one_rank ? y->nranks == 1 : c->roots[i] < c->roots[best])
+            best = i;
+    }
+    c->roots[best]++;
+    return root->part[best];
+}
+
+/* Do two groups stand at the top, so that two roots exchange? */
+static bool has_twins(const pipc__parts_t *t, pipc__collective_t collective)
+{
+    const pipc__part_t *root = &t->part[t->root];
+
+    return collective == PIPC__ALLREDUCE && root->nparts == 2 && t->part[root->part[0]].nparts &&
+           t->part[root->part[1]].nparts;
+}
+
+static void choose_twins(choice_t *c, uint8_t *above, uint8_t *twin)
+{
+    const pipc__part_t *root = &c->t->part[c->t->root];
+    int a = least_loaded(c, root->part[0]), b = least_loaded(c, root->part[1]);
+
+    hand(c, a, b, twin);
+    twin[b] = (uint8_t)a;
+    choose_inside(c, root->part[0], a, above);
+    choose_inside(c, root->part[1], b, above);
+}
+
+static void choose_turn(pipc__owners_t *o, choice_t *c, pipc__collective_t collective)
+{
+    uint8_t *above = o->above[o->nturns], *twin = o->twin[o->nturns];
+
+    memset(above, PIPC__NOBODY, sizeof(o->above[0]));
+    memset(twin, PIPC__NOBODY, sizeof(o->twin[0]));
+    if (has_twins(c->t, collective))
+        choose_twins(c, above, twin);
+    else if (collective == PIPC__ALLREDUCE)
+        choose_inside(c, c->t->root, least_loaded(c, part_of_root(c)), above);
+    else
+        choose_inside(c, c->t->root, o->nturns % c->t->part[c->t->root].nranks, above);
+    o->nturns++;
+}
+
+/* --- how many turns --------------------------------------------------------------------------- */
+
+typedef struct load {
+    int part[PIPC__PARTS_MAX]; /* edges that cross its boundary */
+    int slots[PIPC__RANKS_MAX], flags[PIPC__RANKS_MAX];
+} load_t;
+
+static void add_box(load_t *load, int rank)
+{
+    load->slots[rank]++;
+    load->flags[rank]++;
+}
+
+/* Add the last turn of @o. */
+static void add_load(load_t *load, const pipc__owners_t *o, const pipc__parts_t *t,
+                     pipc__collective_t collective)
+{
+    int turn = o->nturns - 1;
+
+    for (int r = 0; r < t->part[t->root].nranks; r++) {
+        bool twins = o->twin[turn][r] != PIPC__NOBODY;
+        int to = twins ? o->twin[turn][r] : o->above[turn][r];
+        load->flags[r] += twins;
+        if (to == PIPC__NOBODY)
+            continue;
+        if (collective != PIPC__ALLGATHER)
+            add_box(load, to);
+        if (collective != PIPC__REDUCE_SCATTER && !twins)
+            add_box(load, r);
+        for (int p = 0; p < t->n; p++)
+            load->part[p] += (t->part[p].ranks >> r & 1) != (t->part[p].ranks >> to & 1);
+    }
+}
+
+static int most(const int *of, int n)
+{
+    int m = 0;
+
+    for (int i = 0; i < n; i++)
+        m = of[i] > m ? of[i] : m;
+    return m;
+}
+
+static bool fits(const load_t *load, int nranks)
+{
+    for (int r = 0; r < nranks; r++)
+        if (load->slots[r] > PIPC__SLOTS_MAX || load->flags[r] + JOIN_FLAGS > PIPC__FLAGS_MAX)
+            return false;
+    return true;
+}
+
+/* Turns that different ranks can own: of each twin's group, or of all that can be a root. */
+static int breadth(const pipc__parts_t *t, pipc__collective_t collective)
+{
+    const pipc__part_t *root = &t->part[t->root];
+    const pipc__part_t *a = &t->part[root->part[0]], *b = &t->part[root->part[1]];
+
+    if (collective != PIPC__ALLREDUCE || root->nparts > 2 || a->nranks + b->nranks == 2)
+        return root->nranks;
+    return a->nranks > b->nranks ? a->nranks : b->nranks;
+}
+
+void pipc__owners_make(pipc__owners_t *o, const pipc__shape_t *shape, pipc__collective_t collective)
+{
+    pipc__parts_t parts;
+    load_t load = {.part = {0}};
+    choice_t choice = {.t = &parts};
+    int best = 0, best_cost = 1;
+
+    pipc__parts_make(&parts, shape);
+    memset(o, 0, sizeof(*o));
+    o->breadth = breadth(&parts, collective);
+    while (o->nturns < PIECES_MAX * o->breadth && o->nturns < PIPC__CHUNKS_MAX) {
+        choose_turn(o, &choice, collective);
+        add_load(&load, o, &parts, collective);
+        if (!fits(&load, shape->nranks))
+            break;
+        if (collective != PIPC__ALLREDUCE && o->nturns % shape->nranks)
+            continue;
+        /* Of equals the one with more pieces, and none with few pieces where many are possible. */
+        int cost = most(choice.edges, shape->nranks) + most(load.part, parts.n);
+        if (cost * best <= best_cost * o->nturns || o->nturns == PIECES_MIN * o->breadth) {
+            best = o->nturns;
+            best_cost = cost;
+        }
+    }
+    o->nturns = best;
+}
