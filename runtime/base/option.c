@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TEXT_MAX 1024 /* longer option texts are refused: nobody types them, attackers do */
@@ -27,9 +28,17 @@ static void add(text_t *t, const char *fmt, ...)
         t->used += (size_t)n;
 }
 
+static pipc__option_list_t *list_of(const pipc__option_t *o, void *out)
+{
+    return (pipc__option_list_t *)(void *)((char *)out + o->list_offset);
+}
+
 static void set(const pipc__option_t *o, void *out, int value)
 {
     char *field = (char *)out + o->offset;
+
+    if (o->list)
+        memset(list_of(o, out), 0, sizeof(pipc__option_list_t));
 
     if (o->type == PIPC__OPTION_FLAG)
         *(bool *)field = value != 0;
@@ -60,13 +69,20 @@ static pipc_status_t refuse_key(const pipc__option_t *table, const char *key, pi
     return pipc__fail(err, PIPC_ERR_INVALID, "unknown key \"%s\"; the keys are: %s", key, list);
 }
 
+/* "red|green|map:N,..." with "|" as @separator. */
+static void add_values(text_t *t, const pipc__option_t *o, const char *separator)
+{
+    for (const char *const *v = values_of(o); *v; v++)
+        add(t, "%s%s%s", v == values_of(o) ? "" : separator, *v,
+            o->list && !strcmp(o->list, *v) ? ":N,..." : "");
+}
+
 static pipc_status_t refuse_value(const pipc__option_t *o, const char *value, pipc__error_t *err)
 {
     char list[256] = "";
     text_t t = {list, sizeof(list), 0};
 
-    for (const char *const *v = values_of(o); *v; v++)
-        add(&t, "%s%s", v == values_of(o) ? "" : ", ", *v);
+    add_values(&t, o, ", ");
     if (!value)
         return pipc__fail(err, PIPC_ERR_INVALID, "%s needs a value; use %s:VALUE, one of: %s",
                           o->key, o->key, list);
@@ -74,33 +90,83 @@ static pipc_status_t refuse_value(const pipc__option_t *o, const char *value, pi
                       value, list);
 }
 
-/* One "key" or "key:value". With @out NULL only judge it. */
-static pipc_status_t parse_one(const pipc__option_t *table, char *item, void *out,
-                               pipc__error_t *err)
+/* Where a text stands while it is read: the option whose list the next number would go on with. */
+typedef struct reader {
+    const pipc__option_t *table;
+    void *out; /* NULL: only judge */
+    pipc__error_t *err;
+    const pipc__option_t *list; /* NULL: no list is open */
+    int n;                      /* its entries so far */
+} reader_t;
+
+static pipc_status_t add_entry(reader_t *r, const char *text)
+{
+    size_t len = strlen(text);
+    bool digits = len >= 1 && len <= 2 && strspn(text, "0123456789") == len;
+    int value = digits ? (int)strtol(text, NULL, 10) : PIPC__OPTION_LIST_MAX;
+
+    if (value >= PIPC__OPTION_LIST_MAX)
+        return pipc__fail(r->err, PIPC_ERR_INVALID,
+                          "%s:%s: \"%s\" is no number from 0 to %d; use %s:%s:N,N,...",
+                          r->list->key, r->list->list, text, PIPC__OPTION_LIST_MAX - 1,
+                          r->list->key, r->list->list);
+    if (r->n == PIPC__OPTION_LIST_MAX)
+        return pipc__fail(r->err, PIPC_ERR_INVALID, "%s:%s: more than %d entries", r->list->key,
+                          r->list->list, PIPC__OPTION_LIST_MAX);
+    if (r->out) {
+        list_of(r->list, r->out)->at[r->n] = value;
+        list_of(r->list, r->out)->n = r->n + 1;
+    }
+    r->n++;
+    return PIPC_OK;
+}
+
+/* The value of @o. A list's first entry stands behind another colon. */
+static pipc_status_t parse_value(reader_t *r, const pipc__option_t *o, char *value)
+{
+    char *entry = o->list ? strchr(value, ':') : NULL;
+    const char *const *v = values_of(o);
+
+    if (entry)
+        *entry++ = '\0';
+    while (*v && strcmp(*v, value))
+        v++;
+    bool takes_list = *v && o->list && !strcmp(*v, o->list);
+    if (!*v || (entry && !takes_list)) {
+        if (entry)
+            entry[-1] = ':';
+        return refuse_value(o, value, r->err);
+    }
+    if (r->out)
+        set(o, r->out, (int)(v - values_of(o)));
+    if (!takes_list)
+        return PIPC_OK;
+    r->list = o;
+    r->n = 0;
+    return add_entry(r, entry ? entry : "");
+}
+
+/* One "key", "key:value" or the next number of a list. */
+static pipc_status_t parse_one(reader_t *r, char *item)
 {
     char *value = strchr(item, ':');
-    const pipc__option_t *o = table;
+    const pipc__option_t *o = r->table;
 
+    if (r->list && strspn(item, "0123456789") == strlen(item))
+        return add_entry(r, item);
+    r->list = NULL;
     if (value)
         *value++ = '\0';
     while (o->key && strcmp(o->key, item))
         o++;
     if (!o->key)
-        return refuse_key(table, item, err);
-    if (!value && o->type != PIPC__OPTION_FLAG)
-        return refuse_value(o, NULL, err);
-
-    int index = 1; /* a flag alone is "yes" */
-    if (value) {
-        const char *const *v = values_of(o);
-        while (*v && strcmp(*v, value))
-            v++;
-        if (!*v)
-            return refuse_value(o, value, err);
-        index = (int)(v - values_of(o));
-    }
-    if (out)
-        set(o, out, index);
+        return refuse_key(r->table, item, r->err);
+    if (value)
+        return parse_value(r, o, value);
+    if (o->type != PIPC__OPTION_FLAG)
+        return refuse_value(o, NULL, r->err);
+    if (r->out)
+        set(o, r->out, 1); /* a flag alone is "yes" */
     return PIPC_OK;
 }
 
@@ -116,10 +182,11 @@ pipc_status_t pipc__options_parse(const pipc__option_t *table, const char *text,
                           TEXT_MAX - 1);
     /* Two passes, so that a bad item leaves @out as it was. */
     for (int pass = 0; pass < 2; pass++) {
+        reader_t r = {table, pass ? out : NULL, err, NULL, 0};
         char *save = NULL;
         strcpy(copy, text);
         for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
-            pipc_status_t st = parse_one(table, item, pass ? out : NULL, err);
+            pipc_status_t st = parse_one(&r, item);
             if (st)
                 return st;
         }
@@ -140,8 +207,7 @@ size_t pipc__options_help(const pipc__option_t *table, char *buf, size_t cap)
             add(&f, "%s", o->key);
         } else {
             add(&f, "%s:", o->key);
-            for (const char *const *v = o->values; *v; v++)
-                add(&f, "%s%s", v == o->values ? "" : "|", *v);
+            add_values(&f, o, "|");
         }
         add(&t, "  %-28s %s", form, o->help);
         if (o->type == PIPC__OPTION_ENUM)

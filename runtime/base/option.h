@@ -1,7 +1,10 @@
 /* base/option.h - each option once: key, type, default, values and help in one table that the
- * parser, the help text and the tests read. Links libc only: the SPANK plugin's first object uses it.
+ * parser, the help text and the tests read. Links libc only: the SPANK plugin's first object uses
+ * it.
  *
- * Text form: "key:value,key:value,flag", the form of --pcie-ipc=...
+ * Text form: "key:value,key:value,flag", the form of --pcie-ipc=... A value may take a list of
+ * numbers, "key:value:4,5,2": a number alone goes on with the list right before it, so no key may
+ * be one.
  */
 #ifndef PIPC_BASE_OPTION_H
 #define PIPC_BASE_OPTION_H
@@ -15,6 +18,13 @@ typedef enum pipc__option_type {
     PIPC__OPTION_ENUM  /* int; index into values */
 } pipc__option_type_t;
 
+#define PIPC__OPTION_LIST_MAX 64 /* entries, each 0..63 */
+
+typedef struct pipc__option_list {
+    int n; /* 0 unless the value that takes the list was chosen */
+    int at[PIPC__OPTION_LIST_MAX];
+} pipc__option_list_t;
+
 typedef struct pipc__option {
     const char *key;
     pipc__option_type_t type;
@@ -22,6 +32,8 @@ typedef struct pipc__option {
     const char *const *values; /* ENUM: names, NULL-ended */
     size_t offset;             /* of the field (bool or int, by type) in the caller's structure */
     const char *help;          /* one sentence, no full stop */
+    const char *list;          /* ENUM: the one of values that takes a list, or NULL ... */
+    size_t list_offset;        /* ... and of its pipc__option_list_t */
 } pipc__option_t;
 
 /* @table ends with an entry whose key is NULL in all three functions. */
@@ -35,7 +47,8 @@ void pipc__options_default(const pipc__option_t *table, void *out);
 pipc_status_t pipc__options_parse(const pipc__option_t *table, const char *text, void *out,
                                   pipc__error_t *err);
 
-/* Write the help, a line an option, into buf[cap]; returns the length it needs, as snprintf does. */
+/* Write the help, a line an option, into buf[cap]; returns the length it needs, as snprintf does.
+ */
 size_t pipc__options_help(const pipc__option_t *table, char *buf, size_t cap);
 
 #endif

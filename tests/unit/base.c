@@ -49,11 +49,12 @@ static void errors_keep_errno_and_cut_long_texts(void **state)
 struct wants {
     int color;
     bool loud;
+    pipc__option_list_t mix;
 };
 static const char *const colors[] = {"red", "green", NULL};
 static const pipc__option_t table[] = {
-    {"color", PIPC__OPTION_ENUM, 1, colors, offsetof(struct wants, color), "the color"},
-    {"loud", PIPC__OPTION_FLAG, 0, NULL, offsetof(struct wants, loud), "say more"},
+    {"color", PIPC__OPTION_ENUM, 1, colors, offsetof(struct wants, color), "the color", NULL, 0},
+    {"loud", PIPC__OPTION_FLAG, 0, NULL, offsetof(struct wants, loud), "say more", NULL, 0},
     {0},
 };
 
@@ -95,6 +96,75 @@ static void option_texts(void **state)
         if (cases[i].error)
             assert_string_equal(err.text, cases[i].error);
     }
+}
+
+static void option_lists(void **state)
+{
+    static const char *const kinds[] = {"none", "map", NULL};
+    static const pipc__option_t mixing[] = {
+        {"color", PIPC__OPTION_ENUM, 0, kinds, offsetof(struct wants, color), "the color", "map",
+         offsetof(struct wants, mix)},
+        {"loud", PIPC__OPTION_FLAG, 0, NULL, offsetof(struct wants, loud), "say more", NULL, 0},
+        {0},
+    };
+    static const struct {
+        const char *text, *mix; /* the list, or what the error says behind '!' */
+        bool loud;
+    } cases[] = {
+        {"color:map:4,5,2,3", "4 5 2 3 ", false},
+        {"color:map:4", "4 ", false},
+        {"color:map:63,0,0,loud", "63 0 0 ", true},
+        {"loud,color:map:1,2,loud:no", "1 2 ", false},
+        {"color:map:1,2,color:map:3", "3 ", false}, /* the last one */
+        {"color:map:1,2,color:none", "", false},
+        {"color:map:07", "7 ", false},
+        {"color:map", "!color:map: \"\" is no number from 0 to 63; use color:map:N,N,...", false},
+        {"color:map:", "!color:map: \"\" is no number", false},
+        {"color:map:64", "!color:map: \"64\" is no number from 0 to 63", false},
+        {"color:map:1,64", "!color:map: \"64\" is no number", false},
+        {"color:map:1,99999999999999999999", "!is no number", false},
+        {"color:map:x", "!color:map: \"x\" is no number", false},
+        {"color:map:-1", "!color:map: \"-1\" is no number", false},
+        {"color:map:1+2", "!color:map: \"1+2\" is no number", false},
+        {"color:map:1:2", "!color:map: \"1:2\" is no number", false},
+        {"color:map:1,2x", "!unknown key \"2x\"; the keys are: color, loud", false},
+        {"color:map:1,loud,2", "!unknown key \"2\"", false}, /* the list has ended */
+        {"color:none,2", "!unknown key \"2\"", false},
+        {"2", "!unknown key \"2\"", false},
+        {"color:none:2", "!color: unknown value \"none:2\"; use one of: none, map:N,...", false},
+        {"loud:yes:2", "!loud: unknown value \"yes:2\"; use one of: no, yes", false},
+    };
+    char many[512] = "color:map:0", help[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct wants w, untouched;
+        pipc__error_t err = {PIPC_OK, ""};
+        char mix[256] = "";
+        memset(&w, 0, sizeof(w));
+        pipc__options_default(mixing, &w);
+        untouched = w;
+        if (pipc__options_parse(mixing, cases[i].text, &w, &err)) {
+            if (cases[i].mix[0] != '!' || !strstr(err.text, cases[i].mix + 1))
+                fail_msg("%s: %s", cases[i].text, err.text);
+            assert_memory_equal(&w, &untouched, sizeof(w));
+            continue;
+        }
+        for (int k = 0; k < w.mix.n; k++)
+            snprintf(mix + strlen(mix), sizeof(mix) - strlen(mix), "%d ", w.mix.at[k]);
+        assert_string_equal(mix, cases[i].mix);
+        assert_int_equal(w.color, w.mix.n > 0);
+        assert_int_equal(w.loud, cases[i].loud);
+    }
+    struct wants w;
+    for (int i = 1; i < PIPC__OPTION_LIST_MAX; i++)
+        strcat(many, ",1");
+    assert_int_equal(pipc__options_parse(mixing, many, &w, NULL), PIPC_OK);
+    assert_int_equal(w.mix.n, PIPC__OPTION_LIST_MAX);
+    strcat(many, ",1");
+    assert_int_equal(pipc__options_parse(mixing, many, &w, NULL), PIPC_ERR_INVALID);
+    pipc__options_help(mixing, help, sizeof(help));
+    assert_non_null(strstr(help, "color:none|map:N,... "));
 }
 
 static void an_endless_option_text_is_refused(void **state)
@@ -164,17 +234,18 @@ static void halves_round_to_nearest_even(void **state)
     static const struct {
         float in;
         uint16_t out;
-    } cases[] = {
-        {0x1p-24f, 0x0001},    /* smallest subnormal */
-        {0x1p-25f, 0x0000},    /* tie to even: zero */
-        {0x1.8p-25f, 0x0001},  {0x1.8p-24f, 0x0002}, /* tie between 1 and 2: even */
-        {-0x1p-26f, 0x8000},   {0x1.ff8p-15f, 0x03ff},
-        {0x1.ffcp-15f, 0x0400}, /* tie: up, into the normals */
-        {1.0f, 0x3c00},        {0x1.002p0f, 0x3c00}, /* tie: even */
-        {0x1.006p0f, 0x3c02},  {65504.0f, 0x7bff},
-        {65519.996f, 0x7bff},  {65520.0f, 0x7c00},
-        {-1e9f, 0xfc00},
-    };
+    } cases[] =
+        {
+            {0x1p-24f, 0x0001},                           /* smallest subnormal */
+            {0x1p-25f, 0x0000},                           /* tie to even: zero */
+            {0x1.8p-25f, 0x0001},   {0x1.8p-24f, 0x0002}, /* tie between 1 and 2: even */
+            {-0x1p-26f, 0x8000},    {0x1.ff8p-15f, 0x03ff},
+            {0x1.ffcp-15f, 0x0400},                       /* tie: up, into the normals */
+            {1.0f, 0x3c00},         {0x1.002p0f, 0x3c00}, /* tie: even */
+            {0x1.006p0f, 0x3c02},   {65504.0f, 0x7bff},
+            {65519.996f, 0x7bff},   {65520.0f, 0x7c00},
+            {-1e9f, 0xfc00},
+        };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -199,6 +270,7 @@ int main(void)
         cmocka_unit_test(every_status_has_a_text),
         cmocka_unit_test(errors_keep_errno_and_cut_long_texts),
         cmocka_unit_test(option_texts),
+        cmocka_unit_test(option_lists),
         cmocka_unit_test(an_endless_option_text_is_refused),
         cmocka_unit_test(option_help_names_every_key_and_default),
         cmocka_unit_test(files_below_a_root),
