@@ -18,6 +18,7 @@ typedef enum pipc__env {
     PIPC__ENV_MINOR,      /* ... N of /dev/nvidiaN */
     PIPC__ENV_NUMA,       /* ... NUMA node */
     PIPC__ENV_SWITCH,     /* ... PCI address of the switch that it shares */
+    PIPC__ENV_WAY,        /* ... its way from the machine down, see below */
     PIPC__ENV_NIC,        /* ... the nearest NIC: device name, else PCI address */
     PIPC__ENV_HINTS,      /* the variables that nic:auto has set: "UCX_NET_DEVICES NCCL_IB_HCA" */
     PIPC__ENV_PATH,       /* the key path, for the runtime */
@@ -25,6 +26,17 @@ typedef enum pipc__env {
     PIPC__ENV_DIR,        /* the private folder of the step on this node; see stepdir.h */
     PIPC__ENV_COUNT
 } pipc__env_t;
+
+/* PCIE_IPC_WAY is what pipc__bind_way_text() (runtime/bind/bind.h) writes, at most 127 bytes:
+ *
+ *     way   = numa "/" bridge *( "/" switch )
+ *     numa  = "numa" ( 1*DIGIT / "?" )     Linux' number of the node
+ *     bridge, switch = name / "?"          "0000:00", "0000:01:00.0"; "?": not known
+ *     name  = 1*( letter / digit / "." / "_" / ":" / "-" )
+ *
+ * The switches are those that make groups in the whole tree of the machine, whatever the job got of
+ * it, from the outermost in. Tasks of one node share the place that level n names if their first n
+ * levels are equal and the n-th one is neither "?" nor "numa?". */
 
 /* Names by pipc__env_t. */
 extern const char *const pipc__env_names[PIPC__ENV_COUNT];

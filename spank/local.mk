@@ -49,6 +49,7 @@ pcie_ipc_bind_la_LIBADD = libpipc-place.la -lnuma
 noinst_LTLIBRARIES += libpipc-place.la
 libpipc_place_la_SOURCES = \
 	spank/cores.c spank/cores.h \
+	spank/cpulist.c spank/cpulist.h \
 	spank/gpulist.c spank/gpulist.h \
 	spank/own.c spank/own.h \
 	spank/place.c spank/place.h \

@@ -17,14 +17,17 @@
 
 #include "runtime/base/error.h"
 
-#define PIPC__SPANK_ABI 2
+#define PIPC__SPANK_ABI 3
 #define PIPC__SPANK_SYMBOL "pipc_spank_ops" /* the one symbol of the second object */
 
 #define PIPC__LIST_MAX 4096 /* bytes of a CUDA_VISIBLE_DEVICES: 64 UUIDs fit */
 #define PIPC__CPUS_MAX 8192 /* the largest NR_CPUS of Linux */
 #define PIPC__FACT_MAX 48
 #define PIPC__NAMES_MAX 512
-#define PIPC__MINORS 64 /* device files nvidia0..nvidia63 are looked at */
+#define PIPC__MINORS 64  /* device files nvidia0..nvidia63 are looked at */
+#define PIPC__ENTRIES 64 /* of a map */
+#define PIPC__WAY_TEXT_MAX 128
+#define PIPC__CPU_LIST_MAX 16384 /* bytes of a SLURM_CPU_BIND_LIST: 64 masks of 900 CPUs fit */
 
 #define PIPC__CPU_WORD_BITS (8 * sizeof(unsigned long))
 typedef struct pipc__cpus { /* laid out as the kernel's affinity masks */
@@ -41,20 +44,25 @@ typedef struct pipc__view {
 typedef enum pipc__order { /* as pipc__bind_mode_t, in the order of bind.h */
                            PIPC__ORDER_SWITCH,
                            PIPC__ORDER_SPREAD,
-                           PIPC__ORDER_NUMA
+                           PIPC__ORDER_NUMA,
+                           PIPC__ORDER_MAP
 } pipc__order_t;
 
 typedef struct pipc__place_in {
     bool bind; /* false: bind:none */
     pipc__order_t order;
-    bool keep_list;    /* --gpu-bind is the user's: the order of the list is as well */
-    bool keep_cpus;    /* --cpu-bind is the user's */
-    bool bus_order;    /* the task has CUDA_DEVICE_ORDER=PCI_BUS_ID already */
-    int rank, nranks;  /* of the tasks of this step on this node */
-    pipc__view_t step; /* slurmstepd's, before any task exists */
-    pipc__view_t task; /* this task's */
-    pipc__cpus_t cpus; /* granted to this task */
-    bool cpus_shared;  /* ... and to all tasks of the node alike */
+    int map[PIPC__ENTRIES], nmap; /* of PIPC__ORDER_MAP */
+    bool keep_list;               /* --gpu-bind is the user's: the order of the list is as well */
+    bool keep_cpus;               /* --cpu-bind is the user's */
+    bool bus_order;               /* the task has CUDA_DEVICE_ORDER=PCI_BUS_ID already */
+    int rank, nranks;             /* of the tasks of this step on this node */
+    pipc__view_t step;            /* slurmstepd's, before any task exists */
+    pipc__view_t task;            /* this task's */
+    pipc__cpus_t cpus;            /* granted to this task */
+    bool cpus_shared;             /* ... and to all tasks of the node alike */
+    /* The same for every task, as these decide about all: */
+    pipc__cpus_t step_cpus;            /* slurmstepd's */
+    char cpu_list[PIPC__CPU_LIST_MAX]; /* Slurm's "mask_cpu:0x1,0x2" for the tasks, or "" */
 } pipc__place_in_t;
 
 typedef enum pipc__shown { /* as pipc__show_t, in the order of bind.h */
@@ -76,7 +84,9 @@ typedef struct pipc__place_out {
     pipc__cpus_t cpus;
     char bdf[PIPC__FACT_MAX], uuid[PIPC__FACT_MAX], minor[PIPC__FACT_MAX]; /* the task's GPU ... */
     char numa[PIPC__FACT_MAX], sw[PIPC__FACT_MAX], nic[PIPC__FACT_MAX]; /* ... and what is near */
-    char rdma[PIPC__NAMES_MAX]; /* "mlx5_0,mlx5_1": as near as the NIC, RDMA devices only ... */
+    char way[PIPC__WAY_TEXT_MAX]; /* of the task's GPU, see pipc__bind_way_text() ... */
+    bool way_cut;                 /* ... without its inner levels: it was too long */
+    char rdma[PIPC__NAMES_MAX];   /* "mlx5_0,mlx5_1": as near as the NIC, RDMA devices only ... */
     char rdma_node[PIPC__NAMES_MAX]; /* ... and for all tasks of the node together */
     char gpus[PIPC__LIST_MAX];       /* all it sees, by address, in the order it sees them */
     char source[64];                 /* of the topology */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const bind_values[] = {"switch", "spread", "numa", "none", NULL};
+static const char *const bind_values[] = {"switch", "spread", "numa", "none", "map", NULL};
 static const char *const mem_values[] = {"local", "none", NULL};
 static const char *const nic_values[] = {"auto", "none", NULL};
 static const char *const ipc_values[] = {"auto", "require", "off", NULL};
@@ -12,18 +12,21 @@ static const char *const path_values[] = {"auto", "p2p", "host", NULL};
 static const char *const health_values[] = {"warn", "require", NULL};
 static const char *const report_values[] = {"none", "summary", NULL};
 
+#define FIELD(field) offsetof(pipc__spank_options_t, field)
 #define ENUM(key, def, help)                                                                       \
     {                                                                                              \
-#key, PIPC__OPTION_ENUM, def, key##_values, offsetof(pipc__spank_options_t, key), help     \
+#key, PIPC__OPTION_ENUM, def, key##_values, FIELD(key), help, NULL, 0                      \
     }
 #define FLAG(key, help)                                                                            \
     {                                                                                              \
-#key, PIPC__OPTION_FLAG, 0, NULL, offsetof(pipc__spank_options_t, key), help               \
+#key, PIPC__OPTION_FLAG, 0, NULL, FIELD(key), help, NULL, 0                                \
     }
 
 const pipc__option_t pipc__spank_table[] = {
-    ENUM(bind, PIPC__OPT_BIND_SWITCH,
-         "GPU, cores and NIC of one PCIe switch; spread: switches in turn; numa: by NUMA node"),
+    {"bind", PIPC__OPTION_ENUM, PIPC__OPT_BIND_SWITCH, bind_values, FIELD(bind),
+     "GPU, cores and NIC of one PCIe switch; spread: switches in turn; numa: by NUMA node; map: "
+     "local task i gets GPU N of the step, counted from 0 in bus order",
+     "map", FIELD(map)},
     /* local by default: "preferred" falls back to other nodes, so it can fail no allocation. */
     ENUM(mem, PIPC__OPT_MEM_LOCAL, "take memory from the GPU's NUMA node while there is any"),
     ENUM(nic, PIPC__OPT_NIC_AUTO, "name the nearest RDMA devices to UCX and NCCL"),
@@ -38,6 +41,17 @@ const pipc__option_t pipc__spank_table[] = {
     FLAG(help, "print this and end without a job"),
     {0},
 };
+
+/* ":4,5,2" behind the value that has this list. */
+static size_t write_list(const pipc__option_list_t *list, char *buf, size_t cap)
+{
+    size_t used = 0;
+
+    for (int i = 0; i < list->n; i++)
+        used += (size_t)snprintf(used < cap ? buf + used : NULL, used < cap ? cap - used : 0,
+                                 "%c%d", i ? ',' : ':', list->at[i]);
+    return used;
+}
 
 size_t pipc__spank_options_write(const pipc__spank_options_t *options, char *buf, size_t cap)
 {
@@ -57,6 +71,11 @@ size_t pipc__spank_options_write(const pipc__spank_options_t *options, char *buf
         else if (*(const bool *)field && strcmp(o->key, "help"))
             n = snprintf(at, left, "%s%s", used ? "," : "", o->key);
         used += (size_t)n;
+        if (o->list) {
+            at = used < cap ? buf + used : NULL;
+            used += write_list((const void *)((const char *)options + o->list_offset), at,
+                               used < cap ? cap - used : 0);
+        }
     }
     return used;
 }

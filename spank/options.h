@@ -7,7 +7,13 @@
 
 #include "runtime/base/option.h"
 
-enum { PIPC__OPT_BIND_SWITCH, PIPC__OPT_BIND_SPREAD, PIPC__OPT_BIND_NUMA, PIPC__OPT_BIND_NONE };
+enum {
+    PIPC__OPT_BIND_SWITCH,
+    PIPC__OPT_BIND_SPREAD,
+    PIPC__OPT_BIND_NUMA,
+    PIPC__OPT_BIND_NONE,
+    PIPC__OPT_BIND_MAP
+};
 enum { PIPC__OPT_MEM_LOCAL, PIPC__OPT_MEM_NONE };
 enum { PIPC__OPT_NIC_AUTO, PIPC__OPT_NIC_NONE };
 enum { PIPC__OPT_IPC_AUTO, PIPC__OPT_IPC_REQUIRE, PIPC__OPT_IPC_OFF };
@@ -15,12 +21,13 @@ enum { PIPC__OPT_PATH_AUTO, PIPC__OPT_PATH_P2P, PIPC__OPT_PATH_HOST };
 enum { PIPC__OPT_HEALTH_WARN, PIPC__OPT_HEALTH_REQUIRE };
 enum { PIPC__OPT_REPORT_NONE, PIPC__OPT_REPORT_SUMMARY };
 
-#define PIPC__MODE_MAX 192 /* all options written out */
+#define PIPC__MODE_MAX 384 /* all options written out, a list of 64 entries included */
 
 typedef struct pipc__spank_options {
     int bind, mem, nic, ipc, path, health, report; /* PIPC__OPT_..._... */
     bool off;                                      /* as if the option had not been given */
     bool verbose, help;
+    pipc__option_list_t map; /* of bind:map */
 } pipc__spank_options_t;
 
 extern const pipc__option_t pipc__spank_table[]; /* ends with a NULL key */

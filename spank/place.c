@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "spank/cores.h"
+#include "spank/cpulist.h"
 #include "spank/gpulist.h"
 #include "spank/own.h"
 #include "spank/rdma.h"
@@ -16,6 +17,7 @@ _Static_assert((int)PIPC__ORDER_SWITCH == PIPC__BIND_SWITCH &&
                    (int)PIPC__ORDER_SPREAD == PIPC__BIND_SPREAD &&
                    (int)PIPC__ORDER_NUMA == PIPC__BIND_NUMA,
                "ops.h and bind.h number the orders alike");
+_Static_assert(PIPC__ENTRIES == PIPC__BIND_MAX, "a map has room for all ranks");
 
 static int bits(uint64_t set)
 {
@@ -83,21 +85,45 @@ static int picked(const pipc__place_in_t *in, const pipc__gpulist_t *task, pipc_
     return shown == PIPC__SHOWN_SAME ? in->rank % task->count : 0;
 }
 
+static pipc__bind_mode_t mode_of(pipc__order_t order)
+{
+    return order == PIPC__ORDER_MAP ? PIPC__BIND_MAP : (pipc__bind_mode_t)order;
+}
+
+/* Bind all tasks to gpus[n]. Everything that is asked with is the same for all of them. */
+static pipc_status_t bind_all(const pipc__topo_t *topo, const pipc__place_in_t *in, const int *gpus,
+                              int n, pipc__binding_t *out, pipc__error_t *err)
+{
+    pipc__bind_request_t req = {.mode = mode_of(in->order), .nranks = in->nranks, .ngpus = n};
+    pipc__cpu_sets_t sets;
+    pipc_status_t st = pipc__cpu_sets(in, &sets, err);
+
+    memcpy(req.gpus, gpus, sizeof(req.gpus[0]) * (size_t)n);
+    memcpy(req.map, in->map, sizeof(req.map));
+    req.nmap = in->nmap;
+    req.granted = sets.step;
+    req.rank_cpus = sets.nranks ? (const hwloc_const_bitmap_t *)sets.rank : NULL;
+    if (!st)
+        st = pipc__bind(topo, &req, out, err);
+    pipc__cpu_sets_free(&sets);
+    return st;
+}
+
 static pipc_status_t bind_node(const pipc__topo_t *topo, const pipc__place_in_t *in,
                                const pipc__gpulist_t *step, const pipc__gpulist_t *task,
                                pipc__shown_t shown, pipc__binding_t *out, pipc__error_t *err)
 {
-    pipc__bind_request_t req = {.mode = (pipc__bind_mode_t)in->order, .nranks = in->nranks};
-
     if (in->keep_list && shown != PIPC__SHOWN_ONE)
         return pipc__own_bind(topo, in->rank, in->nranks, &task->gpu[picked(in, task, shown)], 1,
                               NULL, 0, out, err);
+    if (shown == PIPC__SHOWN_OWN && in->order == PIPC__ORDER_MAP)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                          "bind:map: each task has GPUs of its own from Slurm; use --gpus-per-node "
+                          "in place of --gpus-per-task or --gpu-bind");
     if (shown == PIPC__SHOWN_OWN)
         return pipc__own_bind(topo, in->rank, in->nranks, task->gpu, task->count, step->gpu,
                               step_is_known(in, step) ? step->count : 0, out, err);
-    req.ngpus = task->count;
-    memcpy(req.gpus, task->gpu, sizeof(req.gpus));
-    return pipc__bind(topo, &req, out, err);
+    return bind_all(topo, in, task->gpu, task->count, out, err);
 }
 
 static void put_gpus(const pipc__topo_t *topo, const int *gpus, int n, pipc__place_out_t *out)
@@ -121,6 +147,7 @@ static void put_facts(const pipc__topo_t *topo, const pipc__bind_rank_t *rank,
         snprintf(out->numa, sizeof(out->numa), "%d", topo->numas[rank->numa].os_index);
     if (rank->group >= 0)
         snprintf(out->sw, sizeof(out->sw), "%s", topo->objs[rank->group].name);
+    out->way_cut = !pipc__bind_way_text(topo, rank->gpu, out->way, sizeof(out->way));
     if (rank->nic >= 0) {
         const pipc__topo_obj_t *nic = &topo->objs[rank->nic];
         snprintf(out->nic, sizeof(out->nic), "%s", *nic->netdev ? nic->netdev : nic->name);

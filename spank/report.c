@@ -89,6 +89,8 @@ void pipc__report_task(const pipc__place_in_t *in, const pipc__place_out_t *out,
         add(buf, ", memory of node %d preferred", out->mem_node);
     if (*out->nic)
         add(buf, ", NIC %s", out->nic);
+    if (out->way_cut)
+        add(buf, ", PCIE_IPC_WAY without its inner levels (too long)");
 }
 
 void pipc__report_far(const pipc__place_in_t *in, const pipc__place_out_t *out,

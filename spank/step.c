@@ -31,6 +31,8 @@
 #include "spank/tell.h"
 #include "spank/wishes.h"
 
+_Static_assert(PIPC__OPTION_LIST_MAX == PIPC__ENTRIES, "a map fits as it was given");
+
 #define FIRST_SPECIAL_STEP 0xfffffffau /* interactive, batch, extern and those to come */
 
 static struct {
@@ -191,23 +193,45 @@ static void get_wishes(spank_t sp, pipc__task_t *t, bool *mem)
     t->in.keep_cpus = step.cpu_bind;
 }
 
+/* The CPUs of each task, as Slurm has worked them out for all of the node. A task's own mask would
+ * be surer, and no help: of the others' it could not tell, and all have to decide alike. */
+static void get_cpu_list(spank_t sp, char *buf, size_t cap)
+{
+    size_t used;
+
+    buf[0] = '\0';
+    if (spank_getenv(sp, "SLURM_CPU_BIND_TYPE", buf, 64) != ESPANK_SUCCESS ||
+        !strstr(buf, "_cpu:")) {
+        buf[0] = '\0';
+        return;
+    }
+    used = strlen(buf);
+    if (spank_getenv(sp, "SLURM_CPU_BIND_LIST", buf + used, (int)(cap - used)) != ESPANK_SUCCESS)
+        buf[0] = '\0';
+}
+
 static void gather(spank_t sp, pipc__task_t *t)
 {
     static const pipc__order_t orders[] = {[PIPC__OPT_BIND_SWITCH] = PIPC__ORDER_SWITCH,
                                            [PIPC__OPT_BIND_SPREAD] = PIPC__ORDER_SPREAD,
                                            [PIPC__OPT_BIND_NUMA] = PIPC__ORDER_NUMA,
-                                           [PIPC__OPT_BIND_NONE] = PIPC__ORDER_SWITCH};
+                                           [PIPC__OPT_BIND_NONE] = PIPC__ORDER_SWITCH,
+                                           [PIPC__OPT_BIND_MAP] = PIPC__ORDER_MAP};
 
     t->options = step.options;
     pipc__spank_options_write(&t->options, t->mode, sizeof(t->mode));
     t->in.bind = t->options.bind != PIPC__OPT_BIND_NONE;
     t->in.order = orders[t->options.bind];
+    memcpy(t->in.map, t->options.map.at, sizeof(t->in.map));
+    t->in.nmap = t->options.map.n;
     t->in.bus_order = has_bus_order(sp);
     t->in.rank = t->local;
     t->in.nranks = (int)t->nlocal;
     t->in.step = step.view;
     look(sp, &t->in.task);
     get_cpus(&t->in.cpus);
+    t->in.step_cpus = step.cpus;
+    get_cpu_list(sp, t->in.cpu_list, sizeof(t->in.cpu_list));
     t->in.cpus_shared = !memcmp(&t->in.cpus, &step.cpus, sizeof(step.cpus));
     t->health = step.health;
     t->health_why = step.health_why;
@@ -271,7 +295,7 @@ static void act(spank_t sp, pipc__task_t *t)
 
 bool pipc__step_task(spank_t sp)
 {
-    static pipc__task_t t; /* some 30 KiB; one task a process */
+    static pipc__task_t t; /* some 50 KiB; one task a process */
     bool ok;
 
     if (!step.on)

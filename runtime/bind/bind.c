@@ -42,16 +42,21 @@ static void spread_over_numa(const pipc__topo_t *topo, pipc__binding_t *b)
     }
 }
 
+static void take_in_turn(pipc__binding_t *b)
+{
+    for (int r = 0; r < b->nranks; r++)
+        b->rank[r].gpu = b->order[r % b->norder];
+}
+
+/* What goes with each rank's GPU. */
 static void place_ranks(const pipc__topo_t *topo, pipc__binding_t *b)
 {
-    int n = b->norder;
-
     for (int r = 0; r < b->nranks; r++) {
         pipc__bind_rank_t *rank = &b->rank[r];
-        rank->gpu = b->order[r % n];
         rank->numa = pipc__topo_numa_of(topo, rank->gpu);
         rank->group = pipc__topo_switch_of(topo, rank->gpu);
-        rank->shared = r >= n || r + n < b->nranks;
+        for (int other = 0; other < b->nranks; other++)
+            rank->shared |= other != r && b->rank[other].gpu == rank->gpu;
     }
 }
 
@@ -77,12 +82,16 @@ pipc_status_t pipc__bind(const pipc__topo_t *topo, const pipc__bind_request_t *r
         return pipc__bind_nics(topo, out, err);
     }
     int taken = req->nranks < req->ngpus ? req->nranks : req->ngpus;
-    if (req->mode == PIPC__BIND_SPREAD)
+    if (req->mode == PIPC__BIND_MAP)
+        st = pipc__bind_map(topo, req, out, err);
+    else if (req->mode == PIPC__BIND_SPREAD)
         st = pipc__bind_spread(topo, out->order, out->norder, err);
     else
-        st = pipc__bind_choose(topo, req->mode, out->order, out->norder, taken, err);
+        st = pipc__bind_choose(topo, req, out->order, out->norder, taken, err);
     if (st)
         return st;
+    if (req->mode != PIPC__BIND_MAP)
+        take_in_turn(out);
     place_ranks(topo, out);
     return pipc__bind_nics(topo, out, err);
 }

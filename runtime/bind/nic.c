@@ -4,15 +4,55 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* How far a NIC is for a rank: the tree distance up to the host bridge. Above it the steps say
- * nothing any more, only whether the NUMA node is the same. */
+enum { AT_HOST_BRIDGE = 1000, AT_NUMA = 2000, ELSEWHERE = 3000 };
+
+/* The nearest place that @gpu has in common with @nic, which is one of @gpu's ancestors, and how
+ * many steps up from @gpu it is. Steps down to the NIC don't count: one inside a card with a switch
+ * of its own is as near as any other below the switch that both share. */
+static int meet(const pipc__topo_t *topo, int gpu, int nic, int *steps)
+{
+    int at = gpu;
+
+    for (*steps = 0; nic < at || nic >= pipc__topo_end(topo, at); ++*steps)
+        at = topo->objs[at].parent;
+    return at;
+}
+
+/* How far a NIC is for a rank: the steps up to where the ways meet below the host bridge. From
+ * there on only whether host bridge or NUMA node are the same. */
 static int nic_distance(const pipc__topo_t *topo, int gpu, int numa, int nic)
 {
-    int d = gpu >= 0 ? pipc__topo_distance(topo, gpu, nic) : 1000;
+    int steps = 0, at = gpu >= 0 ? meet(topo, gpu, nic, &steps) : 0;
 
-    if (d < 1000)
-        return d;
-    return numa >= 0 && pipc__topo_numa_of(topo, nic) == numa ? 1000 : 2000;
+    if (topo->objs[at].kind == PIPC__TOPO_HOST_BRIDGE)
+        return AT_HOST_BRIDGE;
+    if (topo->objs[at].kind != PIPC__TOPO_MACHINE)
+        return steps < AT_HOST_BRIDGE ? steps : AT_HOST_BRIDGE - 1;
+    return numa >= 0 && pipc__topo_numa_of(topo, nic) == numa ? AT_NUMA : ELSEWHERE;
+}
+
+int pipc__bind_nic_far(const pipc__topo_t *topo, int gpu)
+{
+    int best = INT_MAX, numa = pipc__topo_numa_of(topo, gpu), group, steps;
+
+    for (int i = 0; i < topo->nobjs; i++) {
+        if (topo->objs[i].kind != PIPC__TOPO_NIC || !topo->objs[i].rdma)
+            continue;
+        int d = nic_distance(topo, gpu, numa, i);
+        best = d < best ? d : best;
+    }
+    if (best == INT_MAX)
+        return 0;
+    if (best == AT_HOST_BRIDGE)
+        return PIPC__FAR_NIC_HOST_BRIDGE;
+    if (best > AT_HOST_BRIDGE)
+        return best == AT_NUMA ? PIPC__FAR_NIC_NUMA : PIPC__FAR_NIC;
+    /* Inside the innermost switch that GPUs share? The steps to it are those to meet itself. */
+    group = pipc__topo_switch_of(topo, gpu);
+    if (group < 0)
+        return PIPC__FAR_NIC_SWITCH;
+    meet(topo, gpu, group, &steps);
+    return best <= steps ? 0 : PIPC__FAR_NIC_SWITCH;
 }
 
 /* Which function of its device: second ports come after all first ports, so that two ranks take

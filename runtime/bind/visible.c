@@ -32,6 +32,24 @@ static void sort(const pipc__binding_t *b, int first, int *list, int n)
     }
 }
 
+/* SAME where no one order serves all: the own at the place that the rank's number picks. */
+static pipc_status_t put_own(const pipc__binding_t *b, int rank, int *list, int n,
+                             pipc__error_t *err)
+{
+    int own = b->rank[rank].gpu, at = n ? rank % n : 0;
+
+    if (!holds(list, n, own))
+        return pipc__fail(err, PIPC_ERR_NOT_FOUND,
+                          "bind:map: rank %d's GPU is not in the list that it sees; use "
+                          "--gpus-per-node instead of --gpus-per-task",
+                          rank);
+    sort(b, own, list, n);
+    for (int i = 0; i < at; i++)
+        list[i] = list[i + 1];
+    list[at] = own;
+    return PIPC_OK;
+}
+
 pipc_status_t pipc__bind_visible(const pipc__binding_t *binding, int rank, pipc__show_t show,
                                  int *list, int n, pipc__error_t *err)
 {
@@ -45,6 +63,8 @@ pipc_status_t pipc__bind_visible(const pipc__binding_t *binding, int rank, pipc_
         return PIPC_OK;
     /* SAME: entry r is order[r] for every rank only if all of order[0..ranks) are in the list. With
      * one missing, all that follow would move up, each onto the GPU of the next rank. */
+    if (show == PIPC__SHOW_SAME && binding->crossed)
+        return put_own(binding, rank, list, n, err);
     fixed = binding->nranks < binding->norder ? binding->nranks : binding->norder;
     for (int r = 0; show == PIPC__SHOW_SAME && r < fixed; r++)
         if (!holds(list, n, binding->order[r]))

@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -308,11 +309,11 @@ static int roll(int sides)
     return (int)((seed >> 16) % (unsigned int)sides);
 }
 
-/* A machine of 1 to 3 NUMA nodes with switches, nested ones, and GPUs below none; at most 10 GPUs.
- */
-static void random_machine(char *text, size_t cap)
+/* A machine of 1 to 3 NUMA nodes with switches, nested ones, GPUs below none, and NICs in some of
+ * these places. */
+static void random_machine(char *text, size_t cap, int gpus_at_most)
 {
-    int left = 10, n = 0, nodes = 1 + roll(3);
+    int left = gpus_at_most, n = 0, nodes = 1 + roll(3);
 
     for (int node = 0; node < nodes && left > 0; node++) {
         n += snprintf(text + n, cap - (size_t)n, "%s[core", node ? "+" : "");
@@ -324,7 +325,7 @@ static void random_machine(char *text, size_t cap)
             left -= shape == 3 ? gpus * 2 : gpus;
             n += snprintf(text + n, cap - (size_t)n, shapes[shape], gpus);
         }
-        n += snprintf(text + n, cap - (size_t)n, "]");
+        n += snprintf(text + n, cap - (size_t)n, roll(4) ? "]" : "+nic]");
     }
 }
 
@@ -346,7 +347,7 @@ static void no_other_choice_uses_fewer_switches_or_crosses_less(void **state)
         no_choice_is_better(machines[i]);
     for (int i = 0; i < 200; i++) {
         char text[256];
-        random_machine(text, sizeof(text));
+        random_machine(text, sizeof(text), 10);
         no_choice_is_better(text);
     }
 }
@@ -356,7 +357,7 @@ static void the_order_of_the_grant_does_not_matter(void **state)
     (void)state;
     for (int i = 0; i < 200; i++) {
         char text[256];
-        random_machine(text, sizeof(text));
+        random_machine(text, sizeof(text), 10);
         pipc__topo_t *t = synthetic(text);
         pipc__bind_request_t req = request(t, 1, NULL);
         req.nranks = 1 + roll(req.ngpus + 2);
@@ -378,7 +379,7 @@ static void one_task_with_many_gpus_gets_whole_switches(void **state)
     (void)state;
     for (int i = 0; i < 200; i++) {
         char text[256];
-        random_machine(text, sizeof(text));
+        random_machine(text, sizeof(text), 10);
         pipc__topo_t *t = synthetic(text);
         pipc__bind_request_t req = request(t, 1, NULL);
         pipc__binding_t b = bind(t, &req);
@@ -399,6 +400,573 @@ static void the_largest_machine_is_quick_to_bind(void **state)
     assert_int_equal(req.ngpus, PIPC__BIND_MAX);
     for (int i = 0; i < 20; i++)
         bind(t, &req);
+    pipc__topo_free(t);
+}
+
+/* ---- the cost ---------------------------------------------------------------------------------
+ */
+
+/* Give the NUMA nodes of @t the CPUs that the text says: "16-31 0-15", "-" for none known. */
+static void set_cpus(pipc__topo_t *t, const char *text)
+{
+    char copy[256], *save = NULL;
+    int node = 0;
+
+    snprintf(copy, sizeof(copy), "%s", text);
+    for (char *set = strtok_r(copy, " ", &save); set; set = strtok_r(NULL, " ", &save), node++) {
+        hwloc_bitmap_zero(t->numas[node].cpus);
+        if (*set != '-')
+            assert_int_equal(hwloc_bitmap_list_sscanf(t->numas[node].cpus, set), 0);
+    }
+    assert_int_equal(node, t->nnumas);
+}
+
+static hwloc_bitmap_t one_set(const char *list)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+
+    assert_int_equal(hwloc_bitmap_list_sscanf(set, list), 0);
+    return set;
+}
+
+/* "0-3 4-7 ...", a set a rank; returns how many. */
+static int rank_sets(const char *text, hwloc_const_bitmap_t *sets)
+{
+    char copy[256], *save = NULL;
+    int n = 0;
+
+    snprintf(copy, sizeof(copy), "%s", text);
+    for (char *set = strtok_r(copy, " ", &save); set; set = strtok_r(NULL, " ", &save))
+        sets[n++] = one_set(set);
+    return n;
+}
+
+static void free_sets(hwloc_const_bitmap_t *sets, int n)
+{
+    for (int i = 0; i < n; i++)
+        hwloc_bitmap_free((hwloc_bitmap_t)(uintptr_t)sets[i]);
+}
+
+static void what_a_binding_costs(void **state)
+{
+    static const struct {
+        const char *machine, *gpus; /* of ranks 0, 1, ... */
+        const char *granted;        /* NULL: not known */
+        pipc__bind_cost_t cost;     /* switches, pairs, distance, idle, neighbours, own */
+    } cases[] = {
+        {"2x[sw:4gpu]", "0 1 2 3", NULL, {1, 6 * 63, 0, 0, 3 * 63, 0}},
+        {"2x[sw:4gpu]", "0", NULL, {1, 0, 0, 3 * (256 + 1 + 1), 0, 0}},
+        {"2x[sw:4gpu]", "0 4", NULL, {2, 4096, 0, 6 * (256 + 1 + 1), 4096, 0}},
+        {"2x[sw:4gpu]", "0 1 4 5", NULL, {2, 2 * 63 + 4 * 4096, 0, 4 * 258, 63 + 4096 + 63, 0}},
+        {"2x[sw:4gpu]", "0 4 1 5", NULL, {2, 2 * 63 + 4 * 4096, 0, 4 * 258, 3 * 4096, 0}},
+        {"[2x[sw:2gpu]]", "0 1 2 3", NULL, {2, 2 * 63 + 4 * 256, 0, 0, 63 + 256 + 63, 0}},
+        {"[2x[sw:2gpu]]", "0 2", NULL, {2, 256, 0, 2 * 258, 256, 0}},
+        {"[sw:2x[sw:2gpu]]", "0 1 2 3", NULL, {1, 2 * 62 + 4 * 63, 0, 0, 62 + 63 + 62, 0}},
+        {"[sw:2x[sw:2gpu]]", "0", NULL, {1, 0, 0, (2 * 256 + 2) + 2 * (256 + 2), 0, 0}},
+        {"[2gpu]+[1gpu]", "0 1", NULL, {2, 256, 0, 0, 256, 0}},
+        {"[2gpu]+[1gpu]", "0 2", NULL, {2, 4096, 0, 2, 4096, 0}},
+        /* cores, and NICs below the same switch, an outer one, at the host bridge, elsewhere */
+        {"2x[sw:2gpu]", "0 2", "0-7", {2, 4096, 10, 2 * 258, 4096, 0}},
+        {"2x[sw:2gpu]", "2", "7-8", {1, 0, 0, 258, 0, 0}},
+        {"[0core+gpu]+[gpu]", "0", "0-7", {1, 0, 5, 0, 0, 0}},
+        {"2x[sw:2gpu+nic]", "0 1", NULL, {1, 63, 0, 0, 63, 0}},
+        {"[sw:2x[sw:2gpu]+nic]", "0 1", NULL, {1, 62, 2 * 1, 2 * 258, 62, 0}},
+        {"[2gpu+nic]", "0 1", NULL, {2, 256, 2 * 2, 0, 256, 0}},
+        {"[2gpu]+[nic]", "0 1", "8", {2, 256, 2 * (4 + 10), 0, 256, 0}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        pipc__bind_request_t req = request(t, 1, NULL), ranks = request(t, 1, cases[i].gpus);
+        pipc__bind_cost_t got, want = cases[i].cost;
+        hwloc_bitmap_t granted = cases[i].granted ? one_set(cases[i].granted) : NULL;
+        req.nranks = ranks.ngpus;
+        req.granted = granted;
+        assert_int_equal(pipc__bind_cost(t, &req, ranks.gpus, ranks.ngpus, &got, NULL), PIPC_OK);
+        if (pipc__bind_cost_compare(&got, &want))
+            fail_msg("%s, %s: %ld %ld %ld %ld %ld %ld", cases[i].machine, cases[i].gpus,
+                     (long)got.switches, (long)got.pairs, (long)got.distance, (long)got.idle,
+                     (long)got.neighbours, (long)got.own);
+        hwloc_bitmap_free(granted);
+        pipc__topo_free(t);
+    }
+}
+
+static void the_cost_of_own_cpus_and_of_nonsense(void **state)
+{
+    pipc__topo_t *t = synthetic("2x[sw:2gpu]");
+    pipc__bind_request_t req = request(t, 3, "0 1 2");
+    int twice[] = {req.gpus[0], req.gpus[0]}, other[] = {0};
+    hwloc_const_bitmap_t sets[3];
+    pipc__bind_cost_t cost;
+    pipc__error_t err;
+
+    (void)state;
+    assert_int_equal(rank_sets("0-1 8 7-8", sets), 3);
+    req.rank_cpus = sets;
+    assert_int_equal(pipc__bind_cost(t, &req, req.gpus, 3, &cost, NULL), PIPC_OK);
+    assert_int_equal(cost.own, 2); /* rank 1 has GPU 1, and CPU 8 is at the other node */
+    assert_int_equal(pipc__bind_cost(t, &req, req.gpus, 2, &cost, NULL), PIPC_OK);
+    assert_int_equal(cost.own, 2); /* rank 2 has GPU 0 again */
+    set_cpus(t, "- 8-15");
+    assert_int_equal(pipc__bind_cost(t, &req, req.gpus, 3, &cost, NULL), PIPC_OK);
+    assert_int_equal(cost.own, 2 * 1);
+    assert_int_equal(cost.distance, 2 * 5);
+    assert_int_equal(pipc__bind_cost(t, &req, twice, 2, &cost, &err), PIPC_ERR_INVALID);
+    assert_int_equal(pipc__bind_cost(t, &req, other, 1, &cost, &err), PIPC_ERR_INVALID);
+    assert_int_equal(pipc__bind_cost(t, &req, req.gpus, 0, &cost, &err), PIPC_ERR_INVALID);
+    free_sets(sets, 3);
+    pipc__topo_free(t);
+}
+
+typedef struct search {
+    const pipc__topo_t *topo;
+    const pipc__bind_request_t *req;
+    int gpus[PIPC__BIND_MAX], k;
+    pipc__bind_cost_t best;
+    bool any;
+} search_t;
+
+/* All sets and all orders. */
+static void try_all(search_t *s, int place)
+{
+    pipc__bind_cost_t cost;
+
+    if (place == s->k) {
+        assert_int_equal(pipc__bind_cost(s->topo, s->req, s->gpus, s->k, &cost, NULL), PIPC_OK);
+        if (!s->any || pipc__bind_cost_compare(&cost, &s->best) < 0)
+            s->best = cost;
+        s->any = true;
+        return;
+    }
+    for (int i = 0; i < s->req->ngpus; i++) {
+        bool used = false;
+        for (int j = 0; j < place; j++)
+            used |= s->gpus[j] == s->req->gpus[i];
+        s->gpus[place] = s->req->gpus[i];
+        if (!used)
+            try_all(s, place + 1);
+    }
+}
+
+static void assert_least_cost(const pipc__topo_t *t, const pipc__bind_request_t *req,
+                              const char *machine)
+{
+    int k = req->nranks < req->ngpus ? req->nranks : req->ngpus;
+    search_t s = {.topo = t, .req = req, .k = k};
+    pipc__binding_t b = bind(t, req);
+    pipc__bind_cost_t got;
+
+    assert_int_equal(pipc__bind_cost(t, req, b.order, k, &got, NULL), PIPC_OK);
+    try_all(&s, 0);
+    if (pipc__bind_cost_compare(&got, &s.best))
+        fail_msg("%s, %d ranks: GPUs %s cost %ld %ld %ld %ld %ld %ld, not %ld %ld %ld %ld %ld %ld",
+                 machine, req->nranks, minors_text(t, b.order, b.norder), (long)got.switches,
+                 (long)got.pairs, (long)got.distance, (long)got.idle, (long)got.neighbours,
+                 (long)got.own, (long)s.best.switches, (long)s.best.pairs, (long)s.best.distance,
+                 (long)s.best.idle, (long)s.best.neighbours, (long)s.best.own);
+}
+
+/* Nodes in another order of CPUs, or with none known; GPUs whose node is not known. */
+static void scramble(pipc__topo_t *t)
+{
+    for (int i = t->nnumas - 1; i > 0; i--) {
+        int other = roll(i + 1);
+        hwloc_bitmap_t swap = t->numas[i].cpus;
+        t->numas[i].cpus = t->numas[other].cpus;
+        t->numas[other].cpus = swap;
+    }
+    if (roll(8) == 0)
+        hwloc_bitmap_zero(t->numas[roll(t->nnumas)].cpus);
+    for (int i = 0; i < t->nobjs && roll(8) == 0; i++)
+        t->objs[i].numa = PIPC__UNKNOWN;
+}
+
+static hwloc_bitmap_t random_set(const pipc__topo_t *t)
+{
+    hwloc_bitmap_t set = hwloc_bitmap_alloc();
+    int node = roll(t->nnumas);
+
+    hwloc_bitmap_set_range(set, (unsigned int)node * 8, node * 8 + roll(12));
+    return set;
+}
+
+/* A subset of the GPUs, in any order. */
+static void random_grant(pipc__bind_request_t *req)
+{
+    for (int i = req->ngpus - 1; i > 0; i--) {
+        int other = roll(i + 1), swap = req->gpus[i];
+        req->gpus[i] = req->gpus[other];
+        req->gpus[other] = swap;
+    }
+    req->ngpus = 1 + roll(req->ngpus);
+}
+
+/* One random question: a machine, what was granted of it, ranks, their CPUs. */
+static void ask_at_random(int gpus_at_most)
+{
+    hwloc_const_bitmap_t sets[PIPC__BIND_MAX];
+    char text[512];
+
+    random_machine(text, sizeof(text), gpus_at_most);
+    pipc__topo_t *t = synthetic(text);
+    scramble(t);
+    pipc__bind_request_t req = request(t, 1, NULL);
+    random_grant(&req);
+    req.nranks = 1 + roll(req.ngpus + 1);
+    req.mode = roll(4) ? PIPC__BIND_SWITCH : PIPC__BIND_NUMA;
+    hwloc_bitmap_t granted = roll(2) ? random_set(t) : NULL;
+    req.granted = granted;
+    for (int r = 0; r < req.nranks; r++)
+        sets[r] = random_set(t);
+    req.rank_cpus = roll(2) ? sets : NULL;
+    assert_least_cost(t, &req, text);
+    hwloc_bitmap_free(granted);
+    free_sets(sets, req.nranks);
+    pipc__topo_free(t);
+}
+
+static void no_set_and_no_order_costs_less(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10000; i++)
+        ask_at_random(5);
+    for (int i = 0; i < 300; i++)
+        ask_at_random(7);
+}
+
+/* As many GPUs as are promised: no exchange of two GPUs, and no other set by one GPU, is better. */
+static void sixteen_gpus_cannot_be_bettered_by_an_exchange(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 60; round++) {
+        hwloc_const_bitmap_t sets[PIPC__BIND_MAX];
+        char text[512];
+        random_machine(text, sizeof(text), PIPC__BIND_MAX);
+        pipc__topo_t *t = synthetic(round ? text : "2x[8gpu]");
+        scramble(t);
+        pipc__bind_request_t req = request(t, 1, NULL);
+        req.ngpus = req.ngpus > 16 ? 16 : req.ngpus;
+        req.nranks = 1 + roll(req.ngpus);
+        for (int r = 0; r < req.nranks; r++)
+            sets[r] = random_set(t);
+        req.rank_cpus = sets;
+        pipc__binding_t b = bind(t, &req);
+        pipc__bind_cost_t best, cost;
+        pipc__bind_cost(t, &req, b.order, req.nranks, &best, NULL);
+        for (int i = 0; i < req.nranks; i++)
+            for (int j = i + 1; j < req.ngpus; j++) {
+                int other[PIPC__BIND_MAX];
+                memcpy(other, b.order, sizeof(other));
+                other[i] = b.order[j];
+                other[j] = b.order[i];
+                pipc__bind_cost(t, &req, other, req.nranks, &cost, NULL);
+                assert_true(pipc__bind_cost_compare(&best, &cost) <= 0);
+            }
+        free_sets(sets, req.nranks);
+        pipc__topo_free(t);
+    }
+}
+
+/* Negative control: the search finds that a bad binding is one. */
+static void the_search_sees_a_bad_order(void **state)
+{
+    pipc__topo_t *t = synthetic("2x[sw:2gpu]");
+    pipc__bind_request_t req = request(t, 4, NULL);
+    search_t s = {.topo = t, .req = &req, .k = 4};
+    int bad[] = {req.gpus[0], req.gpus[2], req.gpus[1], req.gpus[3]};
+    pipc__bind_cost_t cost;
+
+    (void)state;
+    pipc__bind_cost(t, &req, bad, 4, &cost, NULL);
+    try_all(&s, 0);
+    assert_true(pipc__bind_cost_compare(&s.best, &cost) < 0);
+    pipc__topo_free(t);
+}
+
+/* ---- nearness to cores -------------------------------------------------------------------------
+ */
+
+static void nodes_follow_their_cpus_not_their_gpus(void **state)
+{
+    static const struct {
+        pipc__bind_mode_t mode;
+        const char *machine, *cpus;
+        int ranks;
+        const char *granted, *order;
+    } cases[] = {
+        /* the last GPUs are at the first cores, and so on */
+        {PIPC__BIND_SWITCH, "4x[2gpu]", "48-63 16-31 0-15 32-47", 8, NULL, "4 5 2 3 6 7 0 1"},
+        {PIPC__BIND_SWITCH, "4x[2gpu]", "48-63 16-31 0-15 32-47", 8, "1 0 3 2 7 6 5 4",
+         "4 5 2 3 6 7 0 1"},
+        {PIPC__BIND_NUMA, "4x[2gpu]", "48-63 16-31 0-15 32-47", 8, NULL, "4 5 2 3 6 7 0 1"},
+        {PIPC__BIND_SPREAD, "4x[2gpu]", "48-63 16-31 0-15 32-47", 8, NULL, "4 2 6 0 5 3 7 1"},
+        {PIPC__BIND_SWITCH, "4x[2gpu]", "48-63 16-31 0-15 32-47", 4, NULL, "4 5 2 3 6 7 0 1"},
+        {PIPC__BIND_SWITCH, "4x[2gpu]", "48-63 16-31 0-15 32-47", 4, "0 1 6 7", "6 7 0 1"},
+        {PIPC__BIND_SWITCH, "2x[sw:4gpu]", "8-15 0-7", 8, NULL, "4 5 6 7 0 1 2 3"},
+        /* numbers that alternate */
+        {PIPC__BIND_SWITCH, "2x[sw:2gpu]", "1,3,5,7 0,2,4,6", 4, NULL, "2 3 0 1"},
+        /* no CPUs known: behind the others, then by the first GPU */
+        {PIPC__BIND_SWITCH, "3x[sw:2gpu]", "- - 0-7", 6, NULL, "4 5 0 1 2 3"},
+        {PIPC__BIND_SWITCH, "3x[sw:2gpu]", "- - -", 6, NULL, "0 1 2 3 4 5"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        set_cpus(t, cases[i].cpus);
+        pipc__bind_request_t req = request(t, cases[i].ranks, cases[i].granted);
+        req.mode = cases[i].mode;
+        pipc__binding_t b = bind(t, &req);
+        assert_string_equal(minors_text(t, b.order, b.norder), cases[i].order);
+        pipc__topo_free(t);
+    }
+}
+
+static void among_equals_gpus_near_granted_cores_and_a_nic(void **state)
+{
+    static const struct {
+        const char *machine, *granted;
+        int ranks;
+        const char *order;
+    } cases[] = {
+        {"2x[sw:4gpu]", "8-15", 2, "4 5 6 7 0 1 2 3"},
+        {"2x[sw:4gpu]", "4-9", 2, "0 1 2 3 4 5 6 7"}, /* both are near */
+        {"2x[sw:4gpu]", "8-15", 5, "0 4 5 6 7 1 2 3"},
+        {"[sw:4gpu]+[sw:2gpu]", "0-7", 2, "0 1 2 3 4 5"}, /* before idle ones */
+        {"[sw:2gpu]+[sw:4gpu]", "0-7", 4, "2 3 4 5 0 1"}, /* crossings come first */
+        {"[2gpu]+[sw:2gpu]", "0-7", 2, "2 3 0 1"},        /* so do switches */
+        {"[sw:2gpu]+[sw:2gpu+nic]", NULL, 2, "2 3 0 1"},  /* a NIC below the switch */
+        {"[sw:2gpu]+[sw:2gpu+nic]", "0-7", 2, "0 1 2 3"}, /* cores weigh more */
+        {"[sw:2x[sw:2gpu]+[sw:2gpu+nic]]", NULL, 2, "4 5 0 1 2 3"},
+        {"[sw:2gpu+[sw:2gpu]+nic]", NULL, 1, "0 1 2 3"}, /* not one more switch down */
+        {"[sw:2gpu+[sw:2gpu]+nic]", NULL, 2, "2 3 0 1"}, /* but pairs come first */
+        {"2x[sw:4gpu]", "", 2, "0 1 2 3 4 5 6 7"},       /* no core at all: all are far */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        pipc__bind_request_t req = request(t, cases[i].ranks, NULL);
+        hwloc_bitmap_t granted = cases[i].granted ? one_set(cases[i].granted) : NULL;
+        req.granted = granted;
+        pipc__binding_t b = bind(t, &req);
+        assert_string_equal(minors_text(t, b.order, b.norder), cases[i].order);
+        hwloc_bitmap_free(granted);
+        pipc__topo_free(t);
+    }
+}
+
+static void ranks_with_cpus_of_their_own(void **state)
+{
+    static const struct {
+        const char *machine, *sets, *granted, *order;
+    } cases[] = {
+        /* whole parts change places */
+        {"2x[2gpu]", "8 9 0 1", NULL, "2 3 0 1"},
+        {"2x[2gpu]", "0 1 8 9", NULL, "0 1 2 3"},
+        {"2x[2gpu]", "0-15 0-15 0-15 0-15", NULL, "0 1 2 3"},
+        {"2x[sw:4gpu]", "8 9 10 11 0 1 2 3", NULL, "4 5 6 7 0 1 2 3"},
+        {"[2x[sw:2gpu]]+[2x[sw:2gpu]]", "8 8 8 8 0 0 0 0", NULL, "4 5 6 7 0 1 2 3"},
+        /* never at the price of a crossing: cyclic CPUs, and groups stay together */
+        {"2x[2gpu]", "0 8 0 8", NULL, "0 1 2 3"},
+        /* the set as well: two of the one node, one of the other */
+        {"2x[2gpu]", "0 0 8", NULL, "0 1 2 3"},
+        {"2x[2gpu]", "0 8 8", NULL, "0 2 3 1"},
+        {"2x[2gpu]", "8 0 0", NULL, "2 0 1 3"},
+        {"3x[2gpu]", "16 16 0", NULL, "4 5 0 1 2 3"},
+        /* more ranks than GPUs: rank r has the GPU of rank r mod n */
+        {"2x[gpu]", "8 0 8 0", NULL, "1 0"},
+        {"2x[gpu]", "8 8 0 8", NULL, "0 1"}, /* two far, two near, in either order */
+        /* unlike parts */
+        {"[sw:3gpu]+[sw:gpu+nic]", "8 0 0 0", NULL, "3 0 1 2"},
+        {"[sw:3gpu]+[sw:2gpu]", "8 8 0 0 0", "1 0 4 3 2", "3 4 0 1 2"},
+        /* too many GPUs for this: the order of the nodes */
+        {"[16gpu]+[gpu]", "8 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0", NULL,
+         "0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16"},
+        {"[15gpu]+[gpu]", "8 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0", NULL,
+         "15 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        hwloc_const_bitmap_t sets[PIPC__BIND_MAX];
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        pipc__bind_request_t req = request(t, rank_sets(cases[i].sets, sets), cases[i].granted);
+        req.rank_cpus = sets;
+        pipc__binding_t b = bind(t, &req);
+        assert_string_equal(minors_text(t, b.order, b.norder), cases[i].order);
+        free_sets(sets, req.nranks);
+        pipc__topo_free(t);
+    }
+}
+
+/* ---- bind:map -----------------------------------------------------------------------------------
+ */
+
+/* "0 1 2" into numbers; returns how many. */
+static int numbers(const char *text, int *out)
+{
+    char *end;
+    int n = 0;
+
+    for (const char *p = text; *p; p = end + strspn(end, " "))
+        out[n++] = (int)strtol(p, &end, 10);
+    return n;
+}
+
+static void an_explicit_map(void **state)
+{
+    static const struct {
+        const char *machine, *granted, *map;
+        int ranks;
+        const char *gpus;  /* minors of the ranks; NULL: refused */
+        const char *order; /* or what the refusal says */
+        bool crossed;
+    } cases[] = {
+        {"2x[sw:4gpu]", NULL, "4 5 2 3 6 7 0 1", 8, "4 5 2 3 6 7 0 1", "4 5 2 3 6 7 0 1", false},
+        {"2x[sw:4gpu]", NULL, "7 0", 2, "7 0", "7 0 1 2 3 4 5 6", false},
+        {"2x[sw:4gpu]", NULL, "7 0 99", 2, "7 0", "7 0 1 2 3 4 5 6", false}, /* not used */
+        /* places among those granted, however they are listed */
+        {"2x[sw:4gpu]", "6 1 3 4", "3 0", 2, "6 1", "6 1 3 4", false},
+        {"2x[sw:4gpu]", "4 3 1 6", "3 0", 2, "6 1", "6 1 3 4", false},
+        /* too short a list is gone through again */
+        {"2x[sw:4gpu]", NULL, "3", 2, "3 3", "3 0 1 2 4 5 6 7", true},
+        {"2x[sw:4gpu]", NULL, "1 0", 4, "1 0 1 0", "1 0 2 3 4 5 6 7", true},
+        {"2x[gpu]", NULL, "1 0", 4, "1 0 1 0", "1 0", false}, /* in step with the GPUs */
+        {"2x[gpu]", NULL, "0 0 1 1", 4, "0 0 1 1", "0 1", true},
+        {"3x[gpu]", NULL, "2 0", 3, "2 0 2", "2 0 1", true},
+        /* one rank hands all of its GPUs on */
+        {"2x[sw:2gpu]", NULL, "2 3 0 1", 1, "2", "2 3 0 1", false},
+        {"2x[sw:2gpu]", NULL, "2 2 1", 1, "2", "2 1 0 3", false},
+        {"2x[sw:2gpu]", NULL, "2 4", 1, NULL, "no GPU 4; the step has 4 here, counted from 0 to 3",
+         false},
+        {"2x[sw:2gpu]", NULL, "4", 2, NULL, "no GPU 4", false},
+        {"2x[sw:2gpu]", "3", "1", 2, NULL, "no GPU 1; the step has 1 here, counted from 0 to 0",
+         false},
+        {"2x[sw:2gpu]", NULL, "-1", 2, NULL, "no GPU -1", false},
+        {"2x[sw:2gpu]", NULL, "", 2, NULL, "0 entries; 1 to 64 can be given", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        pipc__bind_request_t req = request(t, cases[i].ranks, cases[i].granted);
+        pipc__binding_t b;
+        pipc__error_t err = {PIPC_OK, ""};
+        int gpus[PIPC__BIND_MAX], visible[PIPC__BIND_MAX];
+        req.mode = PIPC__BIND_MAP;
+        req.nmap = numbers(cases[i].map, req.map);
+        pipc_status_t st = pipc__bind(t, &req, &b, &err);
+        assert_int_equal(st, cases[i].gpus ? PIPC_OK : PIPC_ERR_INVALID);
+        if (st) {
+            if (!strstr(err.text, cases[i].order))
+                fail_msg("%s", err.text);
+            pipc__topo_free(t);
+            continue;
+        }
+        for (int r = 0; r < b.nranks; r++)
+            gpus[r] = b.rank[r].gpu;
+        assert_string_equal(minors_text(t, gpus, b.nranks), cases[i].gpus);
+        assert_string_equal(minors_text(t, b.order, b.norder), cases[i].order);
+        assert_int_equal(b.crossed, cases[i].crossed);
+        /* programs that take device LOCALID mod n land there */
+        for (int r = 0; r < b.nranks; r++) {
+            memcpy(visible, req.gpus, sizeof(visible));
+            assert_int_equal(pipc__bind_visible(&b, r, PIPC__SHOW_SAME, visible, req.ngpus, NULL),
+                             PIPC_OK);
+            assert_int_equal(visible[r % req.ngpus], b.rank[r].gpu);
+            if (!b.crossed)
+                assert_memory_equal(visible, b.order, sizeof(int) * (size_t)b.norder);
+            bool shared = false;
+            for (int o = 0; o < b.nranks; o++)
+                shared |= o != r && gpus[o] == gpus[r];
+            assert_int_equal(b.rank[r].shared, shared);
+        }
+        pipc__topo_free(t);
+    }
+}
+
+/* The tree goes by NUMA node; a map counts as nvidia-smi does. */
+static void a_map_counts_in_bus_order(void **state)
+{
+    pipc__topo_t *t = synthetic("2x[2gpu]");
+    pipc__bind_request_t req = request(t, 4, NULL);
+    int gpus[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++) /* the second node has the lower domain */
+        t->objs[req.gpus[i]].addr.domain = i < 2 ? 1 : 0;
+    req.mode = PIPC__BIND_MAP;
+    req.nmap = numbers("0 1 2 3", req.map);
+    pipc__binding_t b = bind(t, &req);
+    for (int r = 0; r < 4; r++)
+        gpus[r] = b.rank[r].gpu;
+    assert_string_equal(minors_text(t, gpus, 4), "2 3 0 1");
+    t->objs[req.gpus[2]].addr.domain = PIPC__UNKNOWN; /* no address: at the end */
+    b = bind(t, &req);
+    assert_string_equal(minors_text(t, b.order, 4), "3 0 1 2");
+    pipc__topo_free(t);
+}
+
+/* ---- the way as a text --------------------------------------------------------------------------
+ */
+
+static void the_way_of_a_gpu(void **state)
+{
+    static const struct {
+        const char *machine;
+        int gpu;
+        const char *way;
+    } cases[] = {
+        {"2x[sw:4gpu+nic]", 0, "numa0/0000:00/0000:01:00.0"},
+        {"2x[sw:4gpu+nic]", 7, "numa1/0000:08/0000:09:00.0"},
+        {"2x[4gpu]", 5, "numa1/0000:08"},
+        {"[sw:gpu]", 0, "numa0/0000:00"}, /* inside a card */
+        {"[sw:2x[sw:2gpu]+gpu]", 3, "numa0/0000:00/0000:01:00.0/0000:07:00.0"},
+        {"[sw:2x[sw:2gpu]+gpu]", 4, "numa0/0000:00/0000:01:00.0"},
+        {"[sw:[sw:2gpu]]", 0, "numa0/0000:00/0000:03:00.0"}, /* the outer one makes no group */
+        {"[0core+gpu]", 0, "numa?/0000:00"},                 /* memory only */
+    };
+    char way[128], small[16];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = synthetic(cases[i].machine);
+        int gpu = pipc__topo_gpu_by_minor(t, cases[i].gpu);
+        assert_true(pipc__bind_way_text(t, gpu, way, sizeof(way)));
+        assert_string_equal(way, cases[i].way);
+        pipc__topo_free(t);
+    }
+    pipc__topo_t *t = synthetic("[sw:2x[sw:2gpu]]");
+    int gpu = pipc__topo_gpu_by_minor(t, 0);
+    int inner = pipc__topo_switch_of(t, gpu), outer = pipc__topo_group_above(t, inner);
+    for (size_t cap = 0; cap <= sizeof("numa0/0000:00/0000:01:00.0/0000:03:00.0"); cap++) {
+        memset(way, '!', sizeof(way)); /* whole levels, the inner ones go first, never too long */
+        bool whole = pipc__bind_way_text(t, gpu, way, cap);
+        assert_int_equal(whole, cap >= sizeof("numa0/0000:00/0000:01:00.0/0000:03:00.0"));
+        assert_int_equal(way[cap], '!');
+        assert_string_equal(cap ? way : "", cap < 6    ? ""
+                                            : cap < 14 ? "numa0"
+                                            : cap < 27 ? "numa0/0000:00"
+                                            : whole    ? "numa0/0000:00/0000:01:00.0/0000:03:00.0"
+                                                       : "numa0/0000:00/0000:01:00.0");
+    }
+    assert_false(pipc__bind_way_text(t, gpu, small, sizeof(small)));
+    assert_string_equal(small, "numa0/0000:00");
+    /* names of another source: no character of ours in them */
+    strcpy(t->objs[outer].name, "PLX #1/a b,?");
+    t->objs[inner].name[0] = '\0';
+    assert_true(pipc__bind_way_text(t, gpu, way, sizeof(way)));
+    assert_string_equal(way, "numa0/0000:00/PLX__1_a_b__/?");
+    for (int i = 0; i < t->nobjs; i++) { /* a source that tells neither */
+        t->objs[i].numa = PIPC__UNKNOWN;
+        if (t->objs[i].kind == PIPC__TOPO_HOST_BRIDGE)
+            t->objs[i].kind = PIPC__TOPO_BRIDGE;
+    }
+    assert_true(pipc__bind_way_text(t, gpu, way, sizeof(way)));
+    assert_string_equal(way, "numa?/?/PLX__1_a_b__/?");
     pipc__topo_free(t);
 }
 
@@ -502,6 +1070,43 @@ static void rdma_devices_as_near_as_the_own(void **state)
     }
 }
 
+/* The card's own switch puts the NIC two steps further down, not further away. */
+static void a_nic_with_a_switch_inside_is_as_near(void **state)
+{
+    pipc__topo_t *t = synthetic("[sw:[sw:2gpu+[sw:nic]]+nic]");
+    pipc__bind_request_t req = request(t, 1, NULL);
+    int nics[2], near[2], inner;
+
+    (void)state;
+    pipc__topo_list(t, PIPC__TOPO_NIC, nics, 2);
+    inner = pipc__topo_switch_of(t, req.gpus[0]);
+    assert_true(nics[0] < pipc__topo_end(t, inner)); /* the one that is below the inner switch */
+    assert_int_equal(bind(t, &req).rank[0].nic, nics[0]);
+    assert_int_equal(pipc__bind_nics_near(t, req.gpus[0], near, 2), 1);
+    assert_int_equal(near[0], nics[0]);
+    pipc__topo_free(t);
+}
+
+/* Both functions of a card that is the nearest are named, and none of one further up. */
+static void both_ports_of_the_nearest_card_are_near(void **state)
+{
+    pipc__topo_t *t = synthetic("[sw:[sw:2gpu+2nic]+2nic]");
+    pipc__bind_request_t req = request(t, 2, NULL);
+    int nics[4], near[4];
+
+    (void)state;
+    pipc__topo_list(t, PIPC__TOPO_NIC, nics, 4);
+    for (int i = 1; i < 4; i += 2) {
+        t->objs[nics[i]].addr = t->objs[nics[i - 1]].addr;
+        t->objs[nics[i]].addr.function = 1;
+    }
+    assert_int_equal(pipc__bind_nics_near(t, req.gpus[0], near, 4), 2);
+    assert_true(near[0] == nics[0] && near[1] == nics[1]);
+    pipc__binding_t b = bind(t, &req);
+    assert_true(b.rank[0].nic == nics[0] && b.rank[1].nic == nics[1]);
+    pipc__topo_free(t);
+}
+
 static void two_ports_of_a_card_come_after_two_cards(void **state)
 {
     pipc__topo_t *t = synthetic("[sw:4gpu+4nic]");
@@ -568,7 +1173,7 @@ static void cores_near_the_gpu_shared_out(void **state)
         {"2x[sw:4gpu]", 16, NULL, "0-15",
          "0 1 2 3 8 9 10 11 4 5 6 7 12 13 14 15"}, /* two ranks a GPU */
         {"2x[4gpu]", 4, "0 1 4 5", "0-15", "0-3 4-7 8-11 12-15"},
-        {"[0core+gpu]+[gpu]", 2, NULL, "0-7", "0-7* 0-7"},    /* memory only: nowhere near */
+        {"[0core+gpu]+[gpu]", 2, NULL, "0-7", "0-7 0-7*"},    /* memory only: nowhere near, last */
         {"[nic]+[nic]", 4, "", "0-15", "0-3 4-7 8-11 12-15"}, /* no GPU: NUMA nodes in blocks */
         {"[nic]+[nic]", 3, "", "0-15", "0-3 4-7 8-15"},
     };
@@ -701,7 +1306,7 @@ static void programs_land_on_the_bound_gpu(void **state)
     (void)state;
     for (int i = 0; i < 100; i++) {
         char text[256];
-        random_machine(text, sizeof(text));
+        random_machine(text, sizeof(text), 10);
         pipc__topo_t *t = synthetic(text);
         pipc__bind_request_t req = request(t, 1, NULL);
         req.nranks = 1 + roll(2 * req.ngpus);
@@ -748,7 +1353,20 @@ int main(void)
         cmocka_unit_test(the_order_of_the_grant_does_not_matter),
         cmocka_unit_test(one_task_with_many_gpus_gets_whole_switches),
         cmocka_unit_test(the_largest_machine_is_quick_to_bind),
+        cmocka_unit_test(what_a_binding_costs),
+        cmocka_unit_test(the_cost_of_own_cpus_and_of_nonsense),
+        cmocka_unit_test(no_set_and_no_order_costs_less),
+        cmocka_unit_test(sixteen_gpus_cannot_be_bettered_by_an_exchange),
+        cmocka_unit_test(the_search_sees_a_bad_order),
+        cmocka_unit_test(nodes_follow_their_cpus_not_their_gpus),
+        cmocka_unit_test(among_equals_gpus_near_granted_cores_and_a_nic),
+        cmocka_unit_test(ranks_with_cpus_of_their_own),
+        cmocka_unit_test(an_explicit_map),
+        cmocka_unit_test(a_map_counts_in_bus_order),
+        cmocka_unit_test(the_way_of_a_gpu),
         cmocka_unit_test(the_nearest_nic),
+        cmocka_unit_test(a_nic_with_a_switch_inside_is_as_near),
+        cmocka_unit_test(both_ports_of_the_nearest_card_are_near),
         cmocka_unit_test(numa_decides_between_nics_of_other_host_bridges),
         cmocka_unit_test(a_management_port_is_no_match_for_infiniband),
         cmocka_unit_test(rdma_devices_as_near_as_the_own),

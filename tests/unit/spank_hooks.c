@@ -340,8 +340,11 @@ static void wrong_values_are_refused_before_an_allocation(void **state)
     (void)state;
     assert_true(local_call(S_CTX_LOCAL, "bind:moon") < 0);
     assert_string_equal(
-        slurm->log,
-        "error: pcie-ipc: bind: unknown value \"moon\"; use one of: switch, spread, numa, none\n");
+        slurm->log, "error: pcie-ipc: bind: unknown value \"moon\"; use one of: switch, spread, "
+                    "numa, none, map:N,...\n");
+    assert_true(local_call(S_CTX_LOCAL, "bind:map:0,64") < 0);
+    assert_non_null(strstr(slurm->log, "error: pcie-ipc: bind:map: \"64\" is no number"));
+    assert_int_equal(local_call(S_CTX_LOCAL, "bind:map:0,63"), 0); /* what is granted decides */
     assert_true(local_call(S_CTX_ALLOCATOR, "color:red") < 0);
     assert_non_null(strstr(
         slurm->log, "the keys are: bind, mem, nic, ipc, path, health, report, off, verbose, help"));
@@ -470,6 +473,7 @@ static void what_a_task_is_told(void **state)
     expect_env("PCIE_IPC_MINOR", "1");
     expect_env("PCIE_IPC_NUMA", "0");
     expect_env("PCIE_IPC_SWITCH", "0000:01:00.0");
+    expect_env("PCIE_IPC_WAY", "numa0/0000:00/0000:01:00.0");
     expect_env("PCIE_IPC_NIC", "0000:07:00.0");
     expect_env("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     expect_env("PCIE_IPC_PATH", "auto");
@@ -511,6 +515,79 @@ static void the_list_is_permuted(void **state)
     RUN(NULL, NULL, "");
     expect_env("CUDA_VISIBLE_DEVICES", "4,5,3");
     expect_env("PCIE_IPC_MINOR", "5");
+}
+
+static void own_device_only(void);
+
+static void a_map_is_obeyed(void **state)
+{
+    static const struct {
+        const char *text, *list, *minor;
+    } cases[] = {
+        {"bind:map:2,0", "5,3,4", "3"},
+        {"bind:map:0,0", "4,3,5", "3"}, /* rank 1's device 1 is GPU 3 too */
+        {"bind:map:1", "3,4,5", "4"},   /* gone through again */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set_up(NULL);
+        slurm->nlocal = slurm->ntasks = 2;
+        spank_setenv(NULL, "CUDA_VISIBLE_DEVICES", "3,4,5", 1);
+        RUN(NULL, NULL, cases[i].text);
+        assert_string_equal(slurm->log, "");
+        if (strcmp(cases[i].list, "3,4,5"))
+            expect_env("CUDA_VISIBLE_DEVICES", cases[i].list);
+        expect_env("PCIE_IPC_MINOR", cases[i].minor);
+    }
+}
+
+/* What is wrong with a map can turn out on the node only: a line, and the step runs. */
+static void a_map_that_does_not_fit_the_node_is_told(void **state)
+{
+    (void)state;
+    slurm->rank = 0, slurm->local = 0;
+    RUN(NULL, NULL, "bind:map:0,1,2,4");
+    assert_int_equal(slurm->task_init, 0);
+    assert_int_equal(lines("pcie-ipc: n7: bind:map: no GPU 4; the step has 4 here, counted from 0 "
+                           "to 3 in bus order; the step runs unbound\n"),
+                     1);
+    expect_env("CUDA_VISIBLE_DEVICES", "0,1,2,3");
+    expect_env("PCIE_IPC_MINOR", NULL);
+    expect_env("PCIE_IPC_WAY", NULL);
+    set_up(NULL);
+    slurm->rank = 0, slurm->local = 0;
+    RUN(NULL, own_device_only, "bind:map:1,0");
+    assert_int_equal(lines("use --gpus-per-node in place of --gpus-per-task"), 1);
+    assert_int_equal(slurm->task_init, 0);
+}
+
+/* Slurm's masks for the tasks: where two orders cost the same, the one that is near them. */
+static void ranks_go_where_slurm_put_their_cpus(void **state)
+{
+    static const struct {
+        const char *type, *list, *minors[4];
+    } cases[] = {
+        {"mask_cpu:", "0x100,0x200,0x1,0x2", {"4", "5", "0", "1"}},
+        {"map_cpu:", "8,9,0,1", {"4", "5", "0", "1"}},
+        {"threads,mask_cpu:", "0x1,0x2,0x100,0x200", {"0", "1", "4", "5"}},
+        {"none", "0x100,0x200,0x1,0x2", {"0", "1", "4", "5"}},
+        {"mask_cpu:", "0x100,0x2z0,0x1,0x2", {"0", "1", "4", "5"}}, /* one is wrong: none known */
+        {NULL, "0x100,0x200,0x1,0x2", {"0", "1", "4", "5"}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        for (int r = 0; r < 4; r++) {
+            set_up(NULL);
+            slurm->rank = (uint32_t)r, slurm->local = r;
+            spank_setenv(NULL, "CUDA_VISIBLE_DEVICES", "0,1,4,5", 1);
+            if (cases[i].type)
+                spank_setenv(NULL, "SLURM_CPU_BIND_TYPE", cases[i].type, 1);
+            spank_setenv(NULL, "SLURM_CPU_BIND_LIST", cases[i].list, 1);
+            RUN(NULL, NULL, "");
+            expect_env("PCIE_IPC_MINOR", cases[i].minors[r]);
+        }
 }
 
 static void bind_none_leaves_devices_alone(void **state)
@@ -961,6 +1038,9 @@ int main(void)
         CASE(inherited_variables_are_never_believed),
         CASE(a_node_name_from_the_environment_must_be_one),
         CASE(the_list_is_permuted),
+        CASE(a_map_is_obeyed),
+        CASE(a_map_that_does_not_fit_the_node_is_told),
+        CASE(ranks_go_where_slurm_put_their_cpus),
         CASE(bind_none_leaves_devices_alone),
         CASE(without_cudas_list_there_is_slurms),
         CASE(a_list_too_long_to_read_is_left_alone),

@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "spank/cpulist.h"
 #include "spank/gpulist.h"
 #include "spank/place.h"
 
@@ -465,6 +466,177 @@ static void orders_and_wishes(void **state)
     pipc__topo_free(topo);
 }
 
+static void maps(void **state)
+{
+    static const struct {
+        const char *what, *list, *task_list;
+        int rank, nranks;
+        bool keep_list;
+        int map[3], nmap;
+        const char *new_list, *minor; /* new_list NULL: refused */
+    } cases[] = {
+        {"places among the granted", "3,4,5", "3,4,5", 0, 2, false, {2, 0}, 2, "5,3,4", "5"},
+        {"two on one GPU, the first", "3,4,5", "3,4,5", 0, 2, false, {2, 2}, 2, "5,3,4", "5"},
+        {"... and the second", "3,4,5", "3,4,5", 1, 2, false, {2, 2}, 2, "3,5,4", "5"},
+        {"more tasks than GPUs", "0,1", "0,1", 3, 4, false, {1, 0}, 2, "1,0", "0"},
+        {"one task", "0,1,2", "0,1,2", 0, 1, false, {2, 0, 1}, 3, "2,0,1", ""},
+        {"too far", "0,1,2", "0,1,2", 0, 2, false, {2, 3}, 2, NULL, ""},
+        {"own lists", "0,1", "1", 1, 2, false, {0, 1}, 2, NULL, ""},
+        {"the user's own list", "0,1", "1", 1, 2, true, {0, 1}, 2, "", "1"},
+    };
+    pipc__topo_t *topo = tree(EIGHT);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct place_case c = {.rank = cases[i].rank,
+                               .nranks = cases[i].nranks,
+                               .step_minors = ALL8,
+                               .task_minors = ALL8,
+                               .step_list = cases[i].list,
+                               .task_list = cases[i].task_list};
+        pipc__place_in_t in;
+        pipc__place_out_t out;
+        fill(&c, &in);
+        in.order = PIPC__ORDER_MAP;
+        in.keep_list = cases[i].keep_list;
+        memcpy(in.map, cases[i].map, sizeof(cases[i].map));
+        in.nmap = cases[i].nmap;
+        pipc_status_t st = pipc__place(topo, &in, &out, NULL);
+        if (!st != !!cases[i].new_list || strcmp(out.minor, cases[i].minor) ||
+            strcmp(out.list, st ? "" : cases[i].new_list))
+            fail_msg("%s: status %d, list \"%s\", minor \"%s\"", cases[i].what, (int)st, out.list,
+                     out.minor);
+    }
+    pipc__topo_free(topo);
+}
+
+/* --- CPUs of the tasks ----------------------------------------------------------------------- */
+
+static void cpu_lists_as_slurm_writes_them(void **state)
+{
+    static const struct {
+        const char *list;
+        int nranks;
+        const char *sets; /* as hwloc lists; NULL: unknown */
+    } cases[] = {
+        {"mask_cpu:0x1,0x2", 2, "0 1"},
+        {"mask_cpu:0x00F0,f", 2, "4-7 0-3"},
+        {"threads,mask_cpu:0x8000000000000001", 1, "0,63"},
+        {"mask_cpu:0x10000000000000000", 1, "64"},
+        {"mask_cpu:0x1,0x2", 3, "0 1 0"}, /* gone through again */
+        {"mask_cpu:0x1,0x2,0x4", 2, "0 1"},
+        {"map_cpu:8,0", 2, "8 0"},
+        {"map_cpu:8191", 1, "8191"},
+        {"", 2, NULL},
+        {"0x1,0x2", 2, NULL},
+        {"rank", 2, NULL},
+        {"mask_cpu:", 1, NULL},
+        {"mask_cpu:0x", 1, NULL},
+        {"mask_cpu:0x0,0x1", 2, NULL}, /* no CPU at all */
+        {"mask_cpu:0x1,,0x2", 3, NULL},
+        {"mask_cpu:0x1,", 2, NULL},
+        {"mask_cpu:0x1g", 1, NULL},
+        {"mask_cpu:-1", 1, NULL},
+        {"map_cpu:8192", 1, NULL},
+        {"map_cpu:99999999999", 1, NULL},
+        {"map_cpu:0*2", 1, NULL},
+        {"map_cpu:1,x", 2, NULL},
+        {"mask_ldom:0x1", 1, NULL},
+        {"mask_cpu:0x1", 65, NULL}, /* more than can be bound */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        static pipc__place_in_t in;
+        pipc__cpu_sets_t sets;
+        char text[256] = "";
+        in.nranks = cases[i].nranks;
+        in.step_cpus.word[1] = 1;
+        snprintf(in.cpu_list, sizeof(in.cpu_list), "%s", cases[i].list);
+        assert_int_equal(pipc__cpu_sets(&in, &sets, NULL), PIPC_OK);
+        for (int r = 0; r < sets.nranks; r++) {
+            size_t used = strlen(text);
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s", r ? " " : "");
+            hwloc_bitmap_list_snprintf(text + used, sizeof(text) - used, sets.rank[r]);
+        }
+        if (strcmp(text, cases[i].sets ? cases[i].sets : ""))
+            fail_msg("\"%s\": %s", cases[i].list, text);
+        assert_int_equal(hwloc_bitmap_first(sets.step), 64);
+        pipc__cpu_sets_free(&sets);
+        assert_int_equal(sets.nranks, 0);
+    }
+}
+
+static void endless_cpu_masks_are_unknown(void **state)
+{
+    static pipc__place_in_t in;
+    pipc__cpu_sets_t sets;
+
+    (void)state;
+    in.nranks = 1;
+    memset(in.cpu_list, 'f', sizeof(in.cpu_list) - 1);
+    memcpy(in.cpu_list, "mask_cpu:", strlen("mask_cpu:"));
+    assert_int_equal(pipc__cpu_sets(&in, &sets, NULL), PIPC_OK);
+    assert_int_equal(sets.nranks, 0);
+    assert_null(sets.step); /* an empty mask is none that a process can have */
+    pipc__cpu_sets_free(&sets);
+    in.cpu_list[strlen("mask_cpu:") + PIPC__CPUS_MAX / 4] = '\0'; /* the longest */
+    assert_int_equal(pipc__cpu_sets(&in, &sets, NULL), PIPC_OK);
+    assert_int_equal(sets.nranks, 1);
+    assert_int_equal(hwloc_bitmap_weight(sets.rank[0]), PIPC__CPUS_MAX);
+    pipc__cpu_sets_free(&sets);
+}
+
+/* All tasks come to one binding, whatever each knows of itself alone. */
+static void tasks_agree_whatever_their_own_mask_is(void **state)
+{
+    pipc__topo_t *topo = tree(EIGHT);
+    uint64_t seen = 0;
+
+    (void)state;
+    for (int r = 0; r < 4; r++) {
+        struct place_case c = {.rank = r,
+                               .nranks = 4,
+                               .step_minors = ALL8,
+                               .task_minors = ALL8,
+                               .step_list = "0,1,2,3,4,5,6,7",
+                               .task_list = "0,1,2,3,4,5,6,7"};
+        pipc__place_in_t in;
+        pipc__place_out_t out;
+        fill(&c, &in);
+        in.step_cpus.word[0] = 0xff00; /* the second node's */
+        in.cpus.word[0] = 1ul << (r % 2 ? 0 : 8);
+        in.cpus_shared = r == 3;
+        assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+        assert_string_equal(out.list, "4,5,6,7,0,1,2,3");
+        seen |= (uint64_t)1 << atoi(out.minor);
+    }
+    assert_int_equal(seen, 0xf0);
+    pipc__topo_free(topo);
+}
+
+static void long_ways_are_cut_and_said_to_be(void **state)
+{
+    struct place_case c = {
+        .nranks = 2, .step_minors = 3, .task_minors = 3, .step_list = "0,1", .task_list = "0,1"};
+    pipc__topo_t *topo = tree("[sw:[sw:[sw:2gpu]+nic]+nic]");
+    pipc__place_in_t in;
+    pipc__place_out_t out;
+
+    (void)state;
+    fill(&c, &in);
+    assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+    assert_string_equal(out.way, "numa0/0000:00/0000:01:00.0/0000:03:00.0/0000:05:00.0");
+    assert_false(out.way_cut);
+    for (int i = 0; i < topo->nobjs; i++)
+        if (topo->objs[i].kind == PIPC__TOPO_SWITCH)
+            memset(topo->objs[i].name, 'a', PIPC__NAME_MAX - 1);
+    assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+    assert_true(out.way_cut);
+    assert_int_equal(strlen(out.way), strlen("numa0/0000:00") + 2 * PIPC__NAME_MAX);
+    pipc__topo_free(topo);
+}
+
 /* As firmware that tells no NUMA nodes. */
 static void forget_numa(pipc__topo_t *topo)
 {
@@ -668,6 +840,11 @@ int main(void)
         cmocka_unit_test(facts_of_a_bound_task),
         cmocka_unit_test(cores_only_ever_get_fewer),
         cmocka_unit_test(orders_and_wishes),
+        cmocka_unit_test(maps),
+        cmocka_unit_test(cpu_lists_as_slurm_writes_them),
+        cmocka_unit_test(endless_cpu_masks_are_unknown),
+        cmocka_unit_test(tasks_agree_whatever_their_own_mask_is),
+        cmocka_unit_test(long_ways_are_cut_and_said_to_be),
         cmocka_unit_test(far_cores_and_memory),
         cmocka_unit_test(rdma_devices_by_name),
         cmocka_unit_test(mixed_models_have_no_facts_unbound),

@@ -30,6 +30,10 @@ static void what_was_chosen_parses_back(void **state)
         {"off", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none,off"},
         {"bind:spread,mem:none,nic:none,path:host,health:require,report:summary",
          "bind:spread,mem:none,nic:none,ipc:auto,path:host,health:require,report:summary"},
+        {"bind:map:4,5,2,3,verbose",
+         "bind:map:4,5,2,3,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none,verbose"},
+        {"bind:map:1,0,bind:numa",
+         "bind:numa,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none"},
         {"bind:numa,path:p2p",
          "bind:numa,mem:local,nic:auto,ipc:auto,path:p2p,health:warn,report:none"},
     };
@@ -61,7 +65,8 @@ static void a_wrong_value_names_the_right_ones(void **state)
     assert_int_equal(pipc__options_parse(pipc__spank_table, "bind:moon", &options, &err),
                      PIPC_ERR_INVALID);
     assert_string_equal(err.text,
-                        "bind: unknown value \"moon\"; use one of: switch, spread, numa, none");
+                        "bind: unknown value \"moon\"; use one of: switch, spread, numa, none, "
+                        "map:N,...");
 }
 
 static void plugstack_arguments(void **state)
@@ -130,6 +135,7 @@ static void the_longest_mode_fits(void **state)
         for (const char *const *v = o->values; v && *v; v++)
             longest = strlen(*v) > longest ? strlen(*v) : longest;
         need += strlen(o->key) + 2 + longest;
+        need += o->list ? PIPC__OPTION_LIST_MAX * sizeof("63") : 0; /* a comma each */
     }
     assert_true(need <= PIPC__MODE_MAX);
 }
@@ -149,7 +155,8 @@ static const char *judge_page(const char *page)
         if (!strstr(page, item))
             return item;
     }
-    const char *options = strstr(page, ".Sh OPTION"), *end = strstr(page, ".Ss The order of devices");
+    const char *options = strstr(page, ".Sh OPTION"),
+               *end = strstr(page, ".Ss The order of devices");
     if (!options || !end)
         return "no section of options";
     for (const char *at = options; (at = strstr(at, ".It Cm ")) && at < end; at++)
