@@ -7,6 +7,7 @@ libpipc_core_la_SOURCES += \
 	runtime/plan/generate.c runtime/plan/generate.h \
 	runtime/plan/host.c runtime/plan/host.h \
 	runtime/plan/island.c \
+	runtime/plan/json.h runtime/plan/json_read.c runtime/plan/json_write.c \
 	runtime/plan/owners.c runtime/plan/owners.h \
 	runtime/plan/plan.h \
 	runtime/plan/ring.c \

@@ -22,6 +22,14 @@ tests_unit_plan_broken_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_broken_LDADD = $(UNIT_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/plan_json
+endif
+tests_unit_plan_json_SOURCES = tests/unit/plan_json.c \
+	tests/unit/plan_staged.c tests/unit/plan_staged.h
+tests_unit_plan_json_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plan_json_LDADD = $(UNIT_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/reduce
 endif
 tests_unit_reduce_SOURCES = tests/unit/reduce.c
