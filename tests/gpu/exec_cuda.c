@@ -125,7 +125,7 @@ static int killed_in_mid_call(ranks_t *all, int rank, void *arg)
     rank_exec_t re;
 
     job->memory->begin(rank);
-    rank_exec_open(&re, job->ops, job->staging_bytes, all, rank);
+    rank_exec_open(&re, job->ops, job->staging_bytes, job->plans, all, rank);
     char *x = job->memory->alloc(4 * MB), *y = job->memory->alloc(4 * MB);
     ranks_gather(all, rank, NULL, 0, NULL);
     double start = timing_now();
@@ -208,7 +208,7 @@ static int call_without_context(ranks_t *all, int rank, void *arg)
     pthread_t thread;
 
     job->memory->begin(rank);
-    rank_exec_open(&re, job->ops, job->staging_bytes, all, rank);
+    rank_exec_open(&re, job->ops, job->staging_bytes, job->plans, all, rank);
     char *x = job->memory->alloc(sizeof(host)), *y = job->memory->alloc(sizeof(host));
     test_fill(host, 100, PIPC_F32, PIPC_SUM, rank, 1);
     job->memory->put(x, host, sizeof(host));
@@ -217,7 +217,7 @@ static int call_without_context(ranks_t *all, int rank, void *arg)
     if (pthread_create(&thread, NULL, call_from_thread, &caller) || pthread_join(thread, NULL))
         return 2;
     job->memory->get(host, y, sizeof(host));
-    size_t wrong = test_wrong(host, 100, PIPC_F32, PIPC_SUM, ranks_size(all), 1, false);
+    size_t wrong = test_wrong(host, 0, 100, PIPC_F32, PIPC_SUM, ranks_size(all), 1, TEST_DIRECT);
     rank_exec_close(&re);
     return caller.st || wrong < 100;
 }
@@ -238,7 +238,7 @@ static int open_and_close(ranks_t *all, int rank, void *arg)
 
     job->memory->begin(rank);
     for (int i = 0; i < 12; i++) {
-        rank_exec_open(&re, job->ops, job->staging_bytes, all, rank);
+        rank_exec_open(&re, job->ops, job->staging_bytes, job->plans, all, rank);
         int bad = exec_calls(&re, job, rank, ranks_size(all), (unsigned int)i, 1);
         rank_exec_close(&re);
         if (bad)

@@ -75,7 +75,8 @@ static int check(sample_t *s, int rank, int n)
 {
     exec_memory_gpu.get(s->host, s->y, s->bytes);
     size_t i =
-        test_wrong(s->host, s->k.count, s->k.dtype, s->k.op, n, s->call, s->k.plan->name[0] == 'r');
+        test_wrong(s->host, 0, s->k.count, s->k.dtype, s->k.op, n, s->call,
+                   s->k.plan->name[0] == 'r' ? TEST_RING : TEST_DIRECT);
     if (i == s->k.count)
         return 0;
     fprintf(stderr, "# rank %d, %s, %s of %zu %s, sample of call %u: element %zu\n", rank,
@@ -137,7 +138,7 @@ int graphs_body(ranks_t *all, int rank, void *arg)
 
     (void)arg;
     exec_memory_gpu.begin(rank);
-    rank_exec_open(&re, &pipc__exec_cuda, STAGING, all, rank);
+    rank_exec_open(&re, &pipc__exec_cuda, STAGING, (rank_plans_t){NULL, 0}, all, rank);
     for (unsigned int i = 0; i < SHAPES + 3; i++)
         s[i] = make_sample(&re, i % SHAPES, gpu_streams[0]);
     graphs[0] = capture(&re, s, 4, gpu_streams[0]);
@@ -169,7 +170,7 @@ int communicators_body(ranks_t *all, int rank, void *arg)
 
     exec_memory_gpu.begin(rank);
     for (unsigned int c = 0; c < COMMUNICATORS; c++) {
-        rank_exec_open(&re[c], &pipc__exec_cuda, STAGING, all, rank);
+        rank_exec_open(&re[c], &pipc__exec_cuda, STAGING, (rank_plans_t){NULL, 0}, all, rank);
         for (unsigned int i = 0; i < SHAPES; i++)
             s[c][i] = make_sample(&re[c], i, gpu_streams[0]);
     }

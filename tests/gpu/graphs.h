@@ -4,7 +4,7 @@
 #ifndef TESTS_GPU_GRAPHS_H
 #define TESTS_GPU_GRAPHS_H
 
-#include "tests/unit/ranks.h"
+#include "tests/unit/rank_exec.h"
 
 /* For ranks_run(): two graphs, captured on two streams, are replayed 1,000 times on either stream,
  * eager calls on both between, and nothing waits but the executor itself. */

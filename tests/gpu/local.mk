@@ -2,7 +2,8 @@
 EXEC_CUDA_TEST = tests/gpu/exec_cuda.c tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/gpu/graphs.c tests/gpu/graphs.h \
 	tests/gpu/timing.c tests/gpu/timing.h \
-	tests/unit/exec_calls.c tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h \
+	tests/unit/exec_calls.c tests/unit/exec_calls.h tests/unit/rank_exec.c tests/unit/rank_exec.h \
+	tests/unit/ranks.c tests/unit/ranks.h \
 	tests/unit/values.c tests/unit/values.h
 if HAVE_CUDA
 if HAVE_CMOCKA
@@ -20,7 +21,8 @@ tests_gpu_exec_cuda_perturb_LDADD = libpipc-exec-cuda-perturb.la libpipc-exec-pe
 
 tests_gpu_nccl_values_SOURCES = tests/gpu/nccl_values.c tests/gpu/nccl.c tests/gpu/nccl.h \
 	tests/gpu/gpu.c tests/gpu/gpu.h tests/gpu/special.c tests/gpu/special.h \
-	tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h
+	tests/unit/exec_calls.h tests/unit/rank_exec.c tests/unit/rank_exec.h \
+	tests/unit/ranks.c tests/unit/ranks.h
 tests_gpu_nccl_values_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_nccl_values_CFLAGS = $(UNIT_CFLAGS)
 tests_gpu_nccl_values_LDADD = libpipc-exec-cuda.la libpipc-exec.la $(UNIT_LIBS) -lm

@@ -212,7 +212,7 @@ static void open_all(work_t *k, ranks_t *all, int rank)
 
     exec_memory_gpu.begin(rank);
     nccl_connect(all, rank);
-    rank_exec_open(&k->re, &pipc__exec_cuda, 64 * MB, all, rank);
+    rank_exec_open(&k->re, &pipc__exec_cuda, 64 * MB, (rank_plans_t){NULL, 0}, all, rank);
     for (int i = 0; i < 3; i++) {
         *buffers[i] = exec_memory_gpu.alloc(most);
         *host[i] = malloc(most);

@@ -102,7 +102,7 @@ int timing_body(ranks_t *all, int rank, void *arg)
     exec_memory_gpu.begin(rank);
     ranks_gather(all, rank, NULL, 0, NULL);
     double start = timing_now();
-    rank_exec_open(&re, &pipc__exec_cuda, 64 * MB, all, rank);
+    rank_exec_open(&re, &pipc__exec_cuda, 64 * MB, (rank_plans_t){NULL, 0}, all, rank);
     if (rank == 0)
         printf("a communicator is made in %.1f ms\n", (timing_now() - start) * 1e3);
     char *x = exec_memory_gpu.alloc(256 * MB), *y = exec_memory_gpu.alloc(256 * MB);

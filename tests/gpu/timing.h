@@ -3,7 +3,7 @@
 #ifndef TESTS_GPU_TIMING_H
 #define TESTS_GPU_TIMING_H
 
-#include "tests/unit/ranks.h"
+#include "tests/unit/rank_exec.h"
 
 double timing_now(void); /* seconds */
 

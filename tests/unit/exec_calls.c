@@ -62,17 +62,24 @@ const exec_memory_t exec_memory_host = {host_begin, host_alloc, host_free,
 /* One call, its buffers with guards around:  | GUARD | skew | data | GUARD |  */
 typedef struct test_call {
     pipc__exec_call_t k;
-    size_t bytes, in_skew, out_skew;
-    bool in_place;
+    size_t block;              /* bytes of count elements */
+    size_t in_bytes, out_bytes; /* one block, or one a rank */
+    size_t in_skew, out_skew;
+    bool in_place; /* in and out are parts of the same allocation */
     char *in, *out; /* where the allocations begin; in is NULL in place */
 } test_call_t;
 
-static size_t whole(const test_call_t *c)
+static size_t whole(size_t bytes)
 {
-    return GUARD + c->bytes + 2 * GUARD; /* a skew is less than a guard */
+    return GUARD + bytes + 2 * GUARD; /* a skew is less than a guard */
 }
 
-static test_call_t pick(const rank_exec_t *re, const exec_job_t *job, unsigned int call)
+static size_t larger(const test_call_t *c)
+{
+    return c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
+}
+
+static test_call_t pick(const rank_exec_t *re, const exec_job_t *job, int n, unsigned int call)
 {
     static const size_t skews[] = {0, 4,  0,  1, 8, 2,
                                    0, 12, 16, 6, 3}; /* 16 and less: 16-byte accesses */
@@ -88,44 +95,84 @@ static test_call_t pick(const rank_exec_t *re, const exec_job_t *job, unsigned i
         .stream = job->memory->stream(call),
         .number = call + 1,
     };
-    c.bytes = c.k.count * pipc_dtype_bytes(c.k.dtype);
+    c.block = c.k.count * pipc_dtype_bytes(c.k.dtype);
+    c.in_bytes = c.block * (c.k.plan->collective == PIPC__REDUCE_SCATTER ? (size_t)n : 1);
+    c.out_bytes = c.block * (c.k.plan->collective == PIPC__ALLGATHER ? (size_t)n : 1);
     c.out_skew = even ? 0 : skews[call % 11];
     c.in_skew = even ? 0 : c.in_place ? c.out_skew : skews[call / 3 % 11];
     return c;
 }
 
+/* In place the smaller buffer is the own rank's block of the larger one. */
 static void make_buffers(test_call_t *c, const exec_memory_t *memory, int rank)
 {
-    char *image = malloc(whole(c));
+    size_t out = c->in_place ? larger(c) : c->out_bytes, in = c->in_place ? out : c->in_bytes;
+    size_t in_at = c->in_bytes < in ? (size_t)rank * c->block : 0;
+    size_t out_at = c->out_bytes < out ? (size_t)rank * c->block : 0;
+    char *image = malloc(whole(larger(c)));
 
-    memset(image, POISON, whole(c));
-    c->out = memory->alloc(whole(c));
-    c->in = c->in_place ? NULL : memory->alloc(whole(c));
+    memset(image, POISON, whole(larger(c)));
+    c->out = memory->alloc(whole(out));
+    c->in = c->in_place ? NULL : memory->alloc(whole(in));
     if (!c->in_place)
-        memory->put(c->out, image, whole(c));
-    test_fill(image + GUARD + c->in_skew, c->k.count, c->k.dtype, c->k.op, rank,
-              (unsigned int)c->k.number);
-    memory->put(c->in_place ? c->out : c->in, image, whole(c));
-    c->k.recv = c->out + GUARD + c->out_skew;
-    c->k.send = (c->in_place ? c->out : c->in) + GUARD + c->in_skew;
+        memory->put(c->out, image, whole(out));
+    test_fill(image + GUARD + c->in_skew + in_at, c->in_bytes / pipc_dtype_bytes(c->k.dtype),
+              c->k.dtype, c->k.op, rank, (unsigned int)c->k.number);
+    memory->put(c->in_place ? c->out : c->in, image, whole(in));
+    c->k.recv = c->out + GUARD + c->out_skew + out_at;
+    c->k.send = (c->in_place ? c->out : c->in) + GUARD + c->in_skew + in_at;
     free(image);
 }
 
 static void tell_wrong(const test_call_t *c, int rank, size_t i)
 {
-    fprintf(stderr, "# rank %d, call %d, %s, %s of %zu %s, skew %zu and %zu, %s: element %zu\n",
-            rank, (int)c->k.number, c->k.plan->name, pipc_redop_string(c->k.op), c->k.count,
-            pipc_dtype_string(c->k.dtype), c->in_skew, c->out_skew,
-            c->in_place ? "in place" : "out of place", i);
+    static const char *const names[] = {"", " reduce-scatter", " all-gather"};
+
+    fprintf(stderr, "# rank %d, call %d, %s%s, %s of %zu %s, skew %zu and %zu, %s: element %zu\n",
+            rank, (int)c->k.number, c->k.plan->name, names[c->k.plan->collective],
+            pipc_redop_string(c->k.op), c->k.count, pipc_dtype_string(c->k.dtype), c->in_skew,
+            c->out_skew, c->in_place ? "in place" : "out of place", i);
+}
+
+/* A ring that goes round in another order than 0 1 2 .. rounds in another order, too. */
+static test_order_t order_of(const pipc__plan_t *plan)
+{
+    const pipc__op_t *op = &plan->program[0][0].ops[0];
+
+    if (!strcmp(plan->name, "one-shot") || !strcmp(plan->name, "two-shot"))
+        return TEST_DIRECT;
+    if (!strcmp(plan->name, "ring") && op->kind == PIPC__COPY && op->dst.rank == 1)
+        return TEST_RING;
+    return TEST_ANY;
+}
+
+/* The first element that is not rank r's input, for every rank r. */
+static size_t gathered_wrong(const test_call_t *c, const char *result, int n)
+{
+    size_t count = c->k.count * (size_t)n, elem = pipc_dtype_bytes(c->k.dtype);
+    char *want = malloc(c->out_bytes + 1);
+    size_t i = 0;
+
+    for (int r = 0; r < n; r++)
+        test_fill(want + (size_t)r * c->block, c->k.count, c->k.dtype, c->k.op, r,
+                  (unsigned int)c->k.number);
+    while (i < count && !memcmp(result + i * elem, want + i * elem, elem))
+        i++;
+    free(want);
+    return i;
 }
 
 /* @expected: a negative control, which is silent when it finds what it seeks. */
 static int check_values(const test_call_t *c, const char *result, int rank, int n, bool expected)
 {
-    size_t wrong = test_wrong(result, c->k.count, c->k.dtype, c->k.op, n, (unsigned int)c->k.number,
-                              !strcmp(c->k.plan->name, "ring"));
+    const pipc__plan_t *plan = c->k.plan;
+    bool gather = plan->collective == PIPC__ALLGATHER;
+    size_t first = plan->collective == PIPC__REDUCE_SCATTER ? (size_t)rank * c->k.count : 0;
+    size_t wrong = gather ? gathered_wrong(c, result, n)
+                          : test_wrong(result, first, c->k.count, c->k.dtype, c->k.op, n,
+                                       (unsigned int)c->k.number, order_of(plan));
 
-    if (wrong == c->k.count)
+    if (wrong == c->k.count * (gather ? (size_t)n : 1))
         return 0;
     if (!expected)
         tell_wrong(c, rank, wrong);
@@ -133,20 +180,25 @@ static int check_values(const test_call_t *c, const char *result, int rank, int 
 }
 
 /* One rank computes what the values must be, in turns; @hash, of all results that a rank has, tells
- * whether the others have the same. */
+ * whether the others have the same. Of a scattered result each has its own part. */
 static int check_buffers(const test_call_t *c, const exec_memory_t *memory, int rank, int n,
                          bool expected, uint64_t *hash)
 {
-    size_t before = GUARD + c->out_skew;
-    char *image = malloc(whole(c));
+    size_t bytes = whole(c->in_place ? larger(c) : c->out_bytes);
+    size_t at = (size_t)((char *)c->k.recv - c->out);
+    size_t from = c->in_place ? GUARD + c->out_skew : at; /* in place the rest is input */
+    size_t to = c->in_place ? from + larger(c) : at + c->out_bytes;
+    bool scattered = c->k.plan->collective == PIPC__REDUCE_SCATTER;
+    char *image = malloc(bytes);
     int bad = 0;
 
-    memory->get(image, c->out, whole(c));
-    *hash = pipc__hash(*hash, image + before, c->bytes);
-    if (c->k.number % (unsigned int)n == (unsigned int)rank)
-        bad = check_values(c, image + before, rank, n, expected);
-    for (size_t i = 0; i < whole(c); i++)
-        if ((i < before || i >= before + c->bytes) && image[i] != (char)POISON)
+    memory->get(image, c->out, bytes);
+    if (!scattered)
+        *hash = pipc__hash(*hash, image + at, c->out_bytes);
+    if (scattered || c->k.number % (unsigned int)n == (unsigned int)rank)
+        bad = check_values(c, image + at, rank, n, expected);
+    for (size_t i = 0; i < bytes; i++)
+        if ((i < from || i >= to) && image[i] != (char)POISON)
             bad |= EXEC_BEYOND;
     free(image);
     return bad;
@@ -169,7 +221,7 @@ static int one_batch(rank_exec_t *re, const exec_job_t *job, int rank, int n, un
     int bad = 0;
 
     for (unsigned int i = 0; i < ncalls; i++) {
-        call[i] = pick(re, job, first + i);
+        call[i] = pick(re, job, n, first + i);
         make_buffers(&call[i], job->memory, rank);
     }
     for (unsigned int i = 0; !bad && i < ncalls; i++)
@@ -239,7 +291,7 @@ int exec_job_body(ranks_t *all, int rank, void *arg)
 
     perturb(job);
     job->memory->begin(rank);
-    rank_exec_open(&re, job->ops, job->staging_bytes, all, rank);
+    rank_exec_open(&re, job->ops, job->staging_bytes, job->plans, all, rank);
     int bad = exec_calls(&re, job, rank, ranks_size(all), 0, (unsigned int)job->calls);
     if (!(bad & EXEC_FAILED))
         rank_exec_close(&re);
@@ -313,7 +365,7 @@ int exec_loss_body(ranks_t *all, int rank, void *arg)
     rank_exec_t re;
 
     loss->job.memory->begin(rank);
-    rank_exec_open(&re, loss->job.ops, loss->job.staging_bytes, all, rank);
+    rank_exec_open(&re, loss->job.ops, loss->job.staging_bytes, loss->job.plans, all, rank);
     if (exec_calls(&re, &loss->job, rank, n, 6, 2))
         return 1;
     ranks_gather(all, rank, NULL, 0, NULL); /* nobody is still in call 2 */
@@ -347,23 +399,39 @@ static int drop_one(exec_job_t *job, const pipc__plan_t *plan, int stage, int st
     return rc == EXEC_WRONG;
 }
 
+/* The ranks' programs differ: a step is tried when it is a wait on any of them. */
+static bool waits_at(const pipc__plan_t *p, int stage, int step)
+{
+    for (int r = 0; r < p->nranks; r++)
+        if (step < p->program[r][stage].nops &&
+            p->program[r][stage].ops[step].kind == PIPC__WAIT)
+            return true;
+    return false;
+}
+
+static int longest(const pipc__plan_t *p, int stage)
+{
+    int most = 0;
+
+    for (int r = 0; r < p->nranks; r++)
+        most = p->program[r][stage].nops > most ? p->program[r][stage].nops : most;
+    return most;
+}
+
 int exec_drop_each_wait(exec_job_t job, int nranks, int limit)
 {
-    pipc__error_t err;
     bool all_wrong = true;
     int tried = 0;
 
-    for (int kind = 0; kind < PIPC__PLAN_KINDS; kind++) {
-        pipc__plan_t *p;
-        if (pipc__plan_make(&p, (pipc__plan_kind_t)kind, nranks, &err))
-            return -1;
-        job.plan = kind;
-        for (int i = 0; i < p->program[0][0].nops; i++) {
-            if (p->program[0][0].ops[i].kind != PIPC__WAIT)
-                continue;
-            all_wrong &= drop_one(&job, p, 0, i, nranks, limit);
-            tried++;
-        }
+    for (job.plan = 0; job.plan < rank_plans_count(job.plans); job.plan++) {
+        pipc__plan_t *p = rank_plan_make(job.plans, job.plan, nranks);
+        for (int s = 0; s < p->nstages; s++)
+            for (int i = 0; i < longest(p, s); i++) {
+                if (!waits_at(p, s, i))
+                    continue;
+                all_wrong &= drop_one(&job, p, s, i, nranks, limit);
+                tried++;
+            }
         pipc__plan_free(p);
     }
     return all_wrong ? tried : -1;

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "tests/unit/ranks.h"
+#include "tests/unit/rank_exec.h"
 
 /* Where user buffers live. Functions end the process with a message on failure. */
 typedef struct exec_memory {
@@ -26,7 +26,8 @@ typedef struct exec_job {
     size_t staging_bytes;
     const size_t *counts; /* elements; call i has counts[i % ncounts] */
     int ncounts;
-    int plan;          /* -1: alternate */
+    rank_plans_t plans; /* empty: the flat all-reduces */
+    int plan;          /* of them; -1: alternate */
     int calls, batch;  /* batch: calls that are made before the first result is looked at */
     int drop_step;     /* perturbed builds: the wait to take out, or -1 */
     int drop_stage;    /* and the stage that it belongs to */
@@ -63,8 +64,9 @@ int exec_loss_body(ranks_t *all, int rank, void *arg);
 /* Free everything though the peers are gone. */
 void exec_free_after_loss(rank_exec_t *re);
 
-/* Perturbed builds: take out each wait of each plan in turn; returns how many were tried, or -1,
- * and says so on stderr, when the results stayed right without one. */
+/* Perturbed builds: take out each wait of each of the job's plans in turn, on all ranks that have
+ * one at this stage and step; returns how many were tried, or -1, and says so on stderr, when the
+ * results stayed right without one. */
 int exec_drop_each_wait(exec_job_t job, int nranks, int seconds);
 
 #endif

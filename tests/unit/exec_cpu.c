@@ -97,7 +97,7 @@ static int open_and_close(ranks_t *all, int rank, void *arg)
 
     (void)arg;
     for (int i = 0; i < 20; i++) {
-        rank_exec_open(&re, &pipc__exec_cpu, STAGING, all, rank);
+        rank_exec_open(&re, &pipc__exec_cpu, STAGING, (rank_plans_t){NULL, 0}, all, rank);
         if (i % 2 == rank % 2)
             usleep(2000); /* some leave later: the end of the others must be no loss to them */
         rank_exec_close(&re);

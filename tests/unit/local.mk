@@ -48,6 +48,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/exec_cpu tests/unit/exec_cpu_perturb
 endif
 EXEC_CPU_TEST = tests/unit/exec_cpu.c tests/unit/exec_calls.c tests/unit/exec_calls.h \
+	tests/unit/rank_exec.c tests/unit/rank_exec.h \
 	tests/unit/ranks.c tests/unit/ranks.h tests/unit/values.c tests/unit/values.h
 tests_unit_exec_cpu_SOURCES = $(EXEC_CPU_TEST)
 tests_unit_exec_cpu_CFLAGS = $(UNIT_CFLAGS)
@@ -202,6 +203,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/exec_threads
 endif
 tests_unit_exec_threads_SOURCES = tests/unit/exec_threads.c tests/unit/exec_calls.c tests/unit/exec_calls.h \
+	tests/unit/rank_exec.c tests/unit/rank_exec.h \
 	tests/unit/ranks.c tests/unit/ranks.h tests/unit/values.c tests/unit/values.h
 tests_unit_exec_threads_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_exec_threads_LDADD = libpipc-exec.la $(UNIT_LIBS)

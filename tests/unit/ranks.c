@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/plan/generate.h"
+#include "runtime/plan/plan.h"
 
 struct ranks {
     int n;
@@ -182,64 +182,4 @@ int ranks_run_threads(int n, int (*body)(ranks_t *all, int rank, void *arg), voi
     }
     free(all);
     return rc;
-}
-
-/* --- executors ------------------------------------------------------------------------------ */
-
-typedef struct card {
-    pipc__segment_handle_t control;
-    uint8_t memory[PIPC__HANDLE_MAX];
-    int pid;
-} card_t;
-
-static void must(pipc_status_t st, const pipc__error_t *err)
-{
-    if (!st)
-        return;
-    fprintf(stderr, "# %s: %s\n", pipc_status_string(st), err->text);
-    _exit(100);
-}
-
-void rank_exec_open(rank_exec_t *re, const pipc__exec_ops_t *ops, size_t staging_bytes,
-                    ranks_t *all, int rank)
-{
-    card_t mine = {.pid = getpid()}, cards[PIPC__RANKS_MAX];
-    pipc__segment_handle_t handles[PIPC__RANKS_MAX];
-    uint8_t memory[PIPC__RANKS_MAX][PIPC__HANDLE_MAX];
-    pipc__peer_name_t names[PIPC__RANKS_MAX];
-    pipc__exec_place_t place;
-    pipc__error_t err;
-    int n = ranks_size(all);
-
-    memset(re, 0, sizeof(*re));
-    must(pipc__control_create(&re->ctl, &mine.control, &err), &err);
-    must(ops->create(&re->exec, re->ctl, staging_bytes, mine.memory, &place, &err), &err);
-    ranks_gather(all, rank, &mine, sizeof(mine), cards);
-    for (int r = 0; r < n; r++) {
-        handles[r] = cards[r].control;
-        memcpy(memory[r], cards[r].memory, sizeof(memory[r]));
-        names[r] = (pipc__peer_name_t){r, cards[r].pid, "here"};
-    }
-    must(pipc__control_connect(re->ctl, rank, n, handles, names, &err), &err);
-    must(ops->connect(re->exec, rank, n, (const uint8_t(*)[PIPC__HANDLE_MAX])memory, &err), &err);
-    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-        must(pipc__plan_make(&re->plans[k], (pipc__plan_kind_t)k, n, &err), &err);
-        must(ops->prepare(re->exec, re->plans[k], &err), &err);
-    }
-    re->nplans = PIPC__PLAN_KINDS;
-    must(pipc__control_gather(re->ctl, NULL, 0, NULL, &err), &err);
-}
-
-void rank_exec_close(rank_exec_t *re)
-{
-    pipc__error_t err;
-
-    must(re->exec->ops->drain(re->exec, &err), &err);
-    re->exec->ops->disconnect(re->exec);
-    pipc__control_leave(re->ctl);
-    must(pipc__control_gather(re->ctl, NULL, 0, NULL, &err), &err);
-    re->exec->ops->destroy(re->exec);
-    pipc__control_destroy(re->ctl);
-    for (int k = 0; k < re->nplans; k++)
-        pipc__plan_free(re->plans[k]);
 }

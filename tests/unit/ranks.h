@@ -8,8 +8,6 @@
 
 #include <stddef.h>
 
-#include "runtime/exec/exec.h"
-
 typedef struct ranks ranks_t;
 
 /* Fork @n processes, run body() in each, wait for all. Returns 0 when every body returned 0; else
@@ -37,18 +35,5 @@ int ranks_pid(const ranks_t *all, int rank); /* after the first gather */
 
 /* Collective, up to 1024 bytes a rank; for setting up what is under test, so it must not use it. */
 void ranks_gather(ranks_t *all, int rank, const void *mine, size_t bytes, void *out);
-
-/* A connected control and executor on every rank; aborts the process with a message on failure.
- * Plans of all kinds for this number of ranks are made and prepared. */
-typedef struct rank_exec {
-    pipc__control_t *ctl;
-    pipc__exec_t *exec;
-    pipc__plan_t *plans[4]; /* by kind */
-    int nplans;
-} rank_exec_t;
-
-void rank_exec_open(rank_exec_t *re, const pipc__exec_ops_t *ops, size_t staging_bytes,
-                    ranks_t *all, int rank);
-void rank_exec_close(rank_exec_t *re); /* collective */
 
 #endif
