@@ -27,7 +27,7 @@ typedef struct reader {
     pipc__topo_t *topo;
     pipc__scan_t scan;
     pipc__topo_obj_t *facts; /* one for each PCI device and bridge; the scan points into it */
-    int n;
+    int n, numbered;
 } reader_t;
 
 /* ---- reading the text ---------------------------------------------------------------------- */
@@ -200,9 +200,22 @@ static const struct hwloc_pcidev_attr_s *pci_of(hwloc_obj_t o)
     return NULL;
 }
 
+/* Devices and bridges are numbered from 1 in the order in which they are added: by their place in
+ * hwloc's tree, not by their address, which need not be unique. 0: it is none. */
+static int number_of(hwloc_obj_t o)
+{
+    return pci_of(o) ? (int)(intptr_t)o->userdata : 0;
+}
+
+static void number(reader_t *r, hwloc_obj_t o)
+{
+    if (pci_of(o))
+        o->userdata = (void *)(intptr_t)++r->numbered;
+}
+
 static pipc_status_t add_pci(reader_t *r, hwloc_obj_t obj, pipc__error_t *err)
 {
-    const struct hwloc_pcidev_attr_s *a = pci_of(obj), *above = pci_of(obj->parent);
+    const struct hwloc_pcidev_attr_s *a = pci_of(obj);
     hwloc_obj_t near = hwloc_get_non_io_ancestor_obj(r->hw, obj);
     pipc__topo_obj_t *o;
 
@@ -223,8 +236,7 @@ static pipc_status_t add_pci(reader_t *r, hwloc_obj_t obj, pipc__error_t *err)
         d.part = PIPC__PART_BRIDGE;
     if (d.part == PIPC__PART_GPU || d.part == PIPC__PART_NIC)
         os_facts(obj, o);
-    if (above)
-        d.above = addr_of(above);
+    d.parent = number_of(obj->parent) - 1;
     d.known = o;
     return pipc__scan_append(&r->scan, d, err);
 }
@@ -238,6 +250,10 @@ static pipc_status_t add_devices(reader_t *r, const char *path, pipc__error_t *e
     r->facts = calloc((size_t)n + 1, sizeof(*r->facts));
     if (!r->facts)
         return pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
+    for (hwloc_obj_t o = NULL; (o = hwloc_get_next_bridge(r->hw, o));)
+        number(r, o);
+    for (hwloc_obj_t o = NULL; (o = hwloc_get_next_pcidev(r->hw, o));)
+        number(r, o);
     for (hwloc_obj_t o = NULL; !st && (o = hwloc_get_next_bridge(r->hw, o));)
         st = add_pci(r, o, err);
     for (hwloc_obj_t o = NULL; !st && (o = hwloc_get_next_pcidev(r->hw, o));)

@@ -14,6 +14,7 @@
 #include "runtime/topo/device.h"
 
 #define WORDS_MAX (PIPC__MATRIX_MAX + 16)
+#define PIECE_MAX 16
 
 typedef struct reader {
     pipc__matrix_t *m;
@@ -25,6 +26,8 @@ typedef struct reader {
     bool legend;
     char *word[WORDS_MAX];
     int words;
+    char piece[WORDS_MAX][PIECE_MAX]; /* copies of words that stood in one */
+    int pieces;
 } reader_t;
 
 static pipc_status_t wrong(const reader_t *r, const char *what, const char *word)
@@ -33,15 +36,54 @@ static pipc_status_t wrong(const reader_t *r, const char *what, const char *word
                       word);
 }
 
+/* The length of the relation, or of the numbered device, that a text begins with; 0: neither. */
+static size_t piece_length(const char *text)
+{
+    static const char *const words[] = {"PIX", "PXB", "PHB", "PSB", "NODE", "SYS", "SOC"};
+    static const char *const numbered[] = {"NV", "NIC", "GPU"};
+
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0)
+            return strlen(words[i]);
+    for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++) {
+        size_t n = strlen(numbered[i]), digits = 0;
+        if (strncmp(text, numbered[i], n) == 0)
+            digits = strspn(text + n, "0123456789");
+        if (digits > 0 && n + digits < PIECE_MAX)
+            return n + digits;
+    }
+    return 0;
+}
+
+/* "NODEPXB" and "NIC8NIC9": what is copied from a terminal loses the tab that fell on its edge.
+ * False when the word is not made of such. */
+static bool split_glued(reader_t *r, const char *word)
+{
+    size_t n;
+    const char *p = word;
+
+    while ((n = piece_length(p)) > 0)
+        p += n;
+    if (*p || p == word)
+        return false;
+    for (p = word; *p && r->words < WORDS_MAX && r->pieces < WORDS_MAX; p += n) {
+        n = piece_length(p);
+        snprintf(r->piece[r->pieces], PIECE_MAX, "%.*s", (int)n, p);
+        r->word[r->words++] = r->piece[r->pieces++];
+    }
+    return true;
+}
+
 static void split(reader_t *r, char *line)
 {
     char *save = NULL;
 
-    r->words = 0;
+    r->words = r->pieces = 0;
     for (char *w = strtok_r(line, " \t", &save); w && r->words < WORDS_MAX;
          w = strtok_r(NULL, " \t", &save)) {
         pipc__make_printable(w);
-        r->word[r->words++] = w;
+        if (!split_glued(r, w))
+            r->word[r->words++] = w;
     }
 }
 

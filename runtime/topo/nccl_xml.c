@@ -29,12 +29,13 @@
 #include "runtime/topo/xml.h"
 
 #define NODES_MAX 16384
+#define PCI_DEPTH_MAX (PIPC__TOPO_DEPTH_MAX - 4)
 #define NVLINKS_MAX 65536
 #define NVLINK_GPUS_MAX 256 /* more are no machine; the pairs are looked at one by one */
 
 typedef struct node { /* a <pci> */
     pipc__topo_obj_t facts;
-    int parent, line;
+    int parent, line, depth;
     bool gpu, nic; /* has such an element */
     bool pci_below;
 } node_t;
@@ -181,12 +182,18 @@ static pipc_status_t start_pci(reader_t *r, const char **attributes, int line, i
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "line %d: <pci> busid=\"%.40s\": not a PCI address", line,
                           busid ? busid : "");
+    if (above >= 0 && r->nodes[above].depth == PCI_DEPTH_MAX)
+        return pipc__fail(err, PIPC_ERR_INVALID, "line %d: <pci> %.40s: nested deeper than %d",
+                          line, busid, PCI_DEPTH_MAX);
     if (r->n == NODES_MAX)
         return pipc__fail(err, PIPC_ERR_INVALID, "line %d: more than %d devices", line, NODES_MAX);
     if (!grow(&nodes, r->n, sizeof(*r->nodes)))
         return no_memory(err);
     r->nodes = nodes;
-    r->nodes[r->n] = (node_t){.facts = pipc__topo_nothing_known, .parent = above, .line = line};
+    r->nodes[r->n] = (node_t){.facts = pipc__topo_nothing_known,
+                              .parent = above,
+                              .line = line,
+                              .depth = above >= 0 ? r->nodes[above].depth + 1 : 1};
     o = &r->nodes[r->n].facts;
     pipc__topo_set_addr(o, addr);
     o->numa = r->numa;
@@ -285,33 +292,6 @@ static void end(void *user, const char *name)
 
 /* ---- from elements to a tree --------------------------------------------------------------- */
 
-static int by_addr(const void *a, const void *b)
-{
-    const node_t *x = *(const node_t *const *)a, *y = *(const node_t *const *)b;
-    int order = pipc__pci_compare(x->facts.addr, y->facts.addr);
-
-    return order ? order : x->line - y->line;
-}
-
-/* A device can't be at two places. */
-static pipc_status_t refuse_twins(const reader_t *r, const char *path, pipc__error_t *err)
-{
-    const node_t **sorted = malloc(sizeof(*sorted) * (size_t)(r->n + 1));
-    pipc_status_t st = PIPC_OK;
-
-    if (!sorted)
-        return pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
-    for (int i = 0; i < r->n; i++)
-        sorted[i] = &r->nodes[i];
-    qsort(sorted, (size_t)r->n, sizeof(*sorted), by_addr);
-    for (int i = 1; i < r->n && !st; i++)
-        if (pipc__pci_compare(sorted[i - 1]->facts.addr, sorted[i]->facts.addr) == 0)
-            st = pipc__fail(err, PIPC_ERR_INVALID, "%s: line %d: %s is on line %d already", path,
-                            sorted[i]->line, sorted[i]->facts.name, sorted[i - 1]->line);
-    free(sorted);
-    return st;
-}
-
 /* What it is by its class; what the class does not say, by the elements in it. */
 static pipc__part_t part_of(const node_t *n)
 {
@@ -323,6 +303,45 @@ static pipc__part_t part_of(const node_t *n)
     return part == PIPC__PART_OTHER && n->nic ? PIPC__PART_NIC : part;
 }
 
+static bool is_endpoint(const node_t *n)
+{
+    pipc__part_t part = part_of(n);
+
+    return part == PIPC__PART_GPU || part == PIPC__PART_NIC;
+}
+
+static int by_addr(const void *a, const void *b)
+{
+    const node_t *x = *(const node_t *const *)a, *y = *(const node_t *const *)b;
+    int order = pipc__pci_compare(x->facts.addr, y->facts.addr);
+
+    /* Endpoints of one address stand together, and so do all others. */
+    if (order == 0)
+        order = is_endpoint(x) - is_endpoint(y);
+    return order ? order : x->line - y->line;
+}
+
+/* A GPU or NIC can't be at two places. Switches can, in files that people have edited: their ids
+ * are no more than names there, and what counts is which element stands in which. */
+static pipc_status_t refuse_twins(const reader_t *r, const char *path, pipc__error_t *err)
+{
+    const node_t **sorted = malloc(sizeof(*sorted) * (size_t)(r->n + 1));
+    pipc_status_t st = PIPC_OK;
+
+    if (!sorted)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
+    for (int i = 0; i < r->n; i++)
+        sorted[i] = &r->nodes[i];
+    qsort(sorted, (size_t)r->n, sizeof(*sorted), by_addr);
+    for (int i = 1; i < r->n && !st; i++)
+        if (pipc__pci_compare(sorted[i - 1]->facts.addr, sorted[i]->facts.addr) == 0 &&
+            is_endpoint(sorted[i - 1]) && is_endpoint(sorted[i]))
+            st = pipc__fail(err, PIPC_ERR_INVALID, "%s: line %d: %s is on line %d already", path,
+                            sorted[i]->line, sorted[i]->facts.name, sorted[i - 1]->line);
+    free(sorted);
+    return st;
+}
+
 static pipc_status_t add_devices(reader_t *r, pipc__scan_t *scan, pipc__error_t *err)
 {
     for (int i = 0; i < r->n; i++) {
@@ -331,8 +350,7 @@ static pipc_status_t add_devices(reader_t *r, pipc__scan_t *scan, pipc__error_t 
         d.part = part_of(n);
         if (n->pci_below)
             d.port = PIPC__PORT_UPSTREAM;
-        if (n->parent >= 0)
-            d.above = r->nodes[n->parent].facts.addr;
+        d.parent = n->parent;
         n->facts.rdma |= d.part == PIPC__PART_NIC &&
                          (n->facts.class_code >> 8 == 0x0207 || n->facts.class_code >> 8 == 0x0208);
         d.known = &n->facts;

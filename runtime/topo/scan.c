@@ -275,8 +275,18 @@ static int steps_up(const pipc__scan_t *s, int i)
     return steps;
 }
 
-/* Parents as indexes. Two links can contradict each other (a below b, b below a): a device from
- * which the way up does not end loses its parent, which ends the ways of the others in the loop. */
+/* A device from which the way up does not end, or is too long, loses its parent, which ends the
+ * ways of the others in a loop. */
+static void cut_long_ways(pipc__scan_t *s)
+{
+    for (int i = 0; i < s->n; i++)
+        if (steps_up(s, i) > PIPC__TOPO_DEPTH_MAX - 4) /* 4: machine, host bridge, and some air */
+            s->dev[i].parent = PIPC__UNKNOWN;
+    for (int i = 0; i < s->n; i++)
+        s->dev[i].depth = steps_up(s, i);
+}
+
+/* Parents as indexes. Two links can contradict each other (a below b, b below a). */
 static void find_parents(pipc__scan_t *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -286,11 +296,7 @@ static void find_parents(pipc__scan_t *s)
         else if (!d->linked)
             d->parent = bridge_to(s, i);
     }
-    for (int i = 0; i < s->n; i++)
-        if (steps_up(s, i) > PIPC__TOPO_DEPTH_MAX - 4) /* 4: machine, host bridge, and some air */
-            s->dev[i].parent = PIPC__UNKNOWN;
-    for (int i = 0; i < s->n; i++)
-        s->dev[i].depth = steps_up(s, i);
+    cut_long_ways(s);
 }
 
 pipc__scan_device_t pipc__scan_device(pipc__pci_addr_t addr)
@@ -301,10 +307,28 @@ pipc__scan_device_t pipc__scan_device(pipc__pci_addr_t addr)
     return d;
 }
 
-void pipc__scan_link(pipc__scan_t *scan)
+static int by_addr_then_appended(const void *a, const void *b)
 {
-    sort_unique(scan);
-    find_parents(scan);
+    const pipc__scan_device_t *x = a, *y = b;
+    int order = pipc__pci_compare(x->addr, y->addr);
+
+    return order ? order : x->appended - y->appended;
+}
+
+void pipc__scan_link(pipc__scan_t *s)
+{
+    for (int i = 0; i < s->n; i++)
+        s->dev[i].appended = i;
+    if (s->n > 0)
+        qsort(s->dev, (size_t)s->n, sizeof(*s->dev), by_addr_then_appended);
+    for (int i = 0; i < s->n; i++) /* first: where the device appended as number i is now */
+        s->dev[s->dev[i].appended].first = i;
+    for (int i = 0; i < s->n; i++)
+        if (s->dev[i].parent >= 0)
+            s->dev[i].parent = s->dev[s->dev[i].parent].first;
+    for (int i = 0; i < s->n; i++)
+        s->dev[i].first = PIPC__UNKNOWN;
+    cut_long_ways(s);
 }
 
 pipc_status_t pipc__scan(pipc__scan_t *scan, pipc__error_t *err)

@@ -22,6 +22,7 @@ typedef enum pipc__part {
 typedef struct pipc__scan_device {
     pipc__pci_addr_t addr, above; /* above.domain PIPC__UNKNOWN: none is known */
     int parent;                   /* index, or PIPC__UNKNOWN: on a root bus */
+    int appended;                 /* the index it had before sorting */
     int first, next;              /* children, siblings: indexes, ascending by address */
     int depth;
     int port, secondary;     /* of bridges: Express port type, bus below */
@@ -49,7 +50,8 @@ typedef struct pipc__scan {
 pipc_status_t pipc__scan(pipc__scan_t *scan, pipc__error_t *err);
 
 /* The same for another source, device by device: nothing is known of @addr yet but what the caller
- * fills in (above, part, port, known). Then bring all into order and find the parents. */
+ * fills in (part, port, known; parent: the how-manieth one that was appended). Then bring all into
+ * order. Two devices may have one address: a file may invent it. */
 pipc__scan_device_t pipc__scan_device(pipc__pci_addr_t addr);
 pipc_status_t pipc__scan_append(pipc__scan_t *scan, pipc__scan_device_t device, pipc__error_t *err);
 void pipc__scan_link(pipc__scan_t *scan);
