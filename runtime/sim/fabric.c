@@ -355,7 +355,7 @@ static void build(maker_t *m, const pipc__binding_t *binding)
     m->socket = unknowns(m, m->nodes * m->nodes);
     m->nvlink = unknowns(m, n * n);
     for (int r = 0; r < n; r++) {
-        m->gpu[r] = binding->rank[r].gpu;
+        m->gpu[r] = f->profile == PIPC__PROFILE_CPU ? PIPC__UNKNOWN : binding->rank[r].gpu;
         m->numa[r] = binding->rank[r].numa < 0 ? 0 : binding->rank[r].numa;
         f->memory[r] = PIPC__UNKNOWN;
     }

@@ -273,7 +273,6 @@ static void release(sim_t *s)
     free(s->flags);
     free(s->ends);
     pipc__share_release(&s->room);
-    memset(s, 0, sizeof(*s));
 }
 
 /* Simulate @rounds rounds of the call, from the beginning. */
@@ -295,19 +294,21 @@ static pipc_status_t simulate(sim_t *s, uint64_t rounds, pipc__error_t *err)
     return run(s, err);
 }
 
-/* How long a round takes once all take the same; 0 when they don't yet. The last two rounds are
- * left out: the one is shorter, and the other shares links with it. */
+/* How long a round takes once all take the same; 0 when they don't yet. Two spans of rounds are
+ * compared, longer ones the more rounds there are: some plans come to a rhythm of several rounds.
+ * The last two rounds are left out: the one is shorter, and the other shares links with it. */
 static double period(const sim_t *s)
 {
-    const double *e = s->ends + (s->rounds - 3) * (uint64_t)s->nactors;
-    double d = e[0] - e[-s->nactors];
+    uint64_t n = (uint64_t)s->nactors, span = (s->rounds - 3) / 3;
+    const double *late = s->ends + (s->rounds - 3) * n, *mid = late - span * n;
+    const double *early = mid - span * n;
+    double all = late[0] - mid[0];
 
-    for (int i = 0; i < s->nactors; i++) {
-        double d1 = e[i - s->nactors] - e[i - 2 * s->nactors], d2 = e[i] - e[i - s->nactors];
-        if (fabs(d1 - d) > SAME_PERIOD * d || fabs(d2 - d) > SAME_PERIOD * d)
+    for (uint64_t i = 0; i < n; i++)
+        if (fabs(late[i] - mid[i] - all) > SAME_PERIOD * all ||
+            fabs(mid[i] - early[i] - all) > SAME_PERIOD * all)
             return 0;
-    }
-    return d;
+    return all / (double)span;
 }
 
 /* Some rounds and the last one; the others take as long as those that repeat. */
@@ -319,13 +320,13 @@ static pipc_status_t simulate_some(sim_t *s, pipc__sim_result_t *out, pipc__erro
     for (uint64_t full = FIRST_ROUNDS; !st; full *= 2) {
         double each = 0;
         bool all = s->call->every_round || full + 1 >= out->rounds;
-        *s = fresh;
         out->simulated = all ? out->rounds : full + 1;
         st = simulate(s, out->simulated, err);
         if (!st && !all)
             each = period(s);
         out->usec = 1e6 * (s->now + each * (double)(out->rounds - out->simulated));
         release(s);
+        *s = fresh;
         if (all || each > 0)
             break;
     }

@@ -1,9 +1,31 @@
 # runtime/tools/local.mk
 
 bin_PROGRAMS += pcie-ipc-topo
-pcie_ipc_topo_SOURCES = runtime/tools/pcie-ipc-topo.c
-pcie_ipc_topo_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
-pcie_ipc_topo_LDADD = libpipc-core.la
+pcie_ipc_topo_SOURCES = \
+	runtime/tools/pcie-ipc-topo.c \
+	runtime/tools/topo/binding.c \
+	runtime/tools/topo/cpu.c runtime/tools/topo/cpu.h \
+	runtime/tools/topo/difference.c \
+	runtime/tools/topo/nvml.c runtime/tools/topo/nvml.h \
+	runtime/tools/topo/topo_tool.h
+pcie_ipc_topo_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
+pcie_ipc_topo_LDADD = libpipc-topofiles.la libpipc-cli.la libpipc-core.la $(JANSSON_LIBS)
+
+bin_PROGRAMS += pcie-ipc-plan
+pcie_ipc_plan_SOURCES = \
+	runtime/tools/plan/calibrate.c runtime/tools/plan/calibrate.h \
+	runtime/tools/plan/fit.c \
+	runtime/tools/plan/machine.c \
+	runtime/tools/plan/main.c \
+	runtime/tools/plan/measured.c \
+	runtime/tools/plan/options.c \
+	runtime/tools/plan/plan.h \
+	runtime/tools/plan/report.c \
+	runtime/tools/plan/svg.c \
+	runtime/tools/plan/sweep.c runtime/tools/plan/sweep.h
+pcie_ipc_plan_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_LINKS_CONF='"$(pipcconfdir)/links.conf"'
+pcie_ipc_plan_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
+pcie_ipc_plan_LDADD = libpipc-sim.la libpipc-topofiles.la libpipc-cli.la $(JANSSON_LIBS) -lm
 
 bin_PROGRAMS += pcie-ipc-bench
 pcie_ipc_bench_SOURCES = \
