@@ -8,7 +8,7 @@ static const struct {
     const char *name, *words;
 } texts[PIPC__RELATIONS] = {
     [PIPC__REL_SELF] = {"X", "itself"},
-    [PIPC__REL_PIX] = {"PIX", "same switch"},
+    [PIPC__REL_PIX] = {"PIX", "same switch or same card"},
     [PIPC__REL_PXB] = {"PXB", "across switches, not through a host bridge"},
     [PIPC__REL_PHB] = {"PHB", "same host bridge"},
     [PIPC__REL_NODE] = {"NODE", "same NUMA node, across host bridges"},
@@ -42,11 +42,13 @@ static bool holds_others(const pipc__topo_t *topo, int top, int obj)
     return false;
 }
 
-/* Is there a switch that is shared with others on the way from @obj up to @top? */
-static bool shared_switch_between(const pipc__topo_t *topo, int obj, int top)
+/* Is there a switch on the way from @obj up to @top? One with an address that holds nothing else is
+ * a part of the card. One without is there because a matrix says that there is one. */
+static bool switch_between(const pipc__topo_t *topo, int obj, int top)
 {
     for (int i = topo->objs[obj].parent; i > top; i = topo->objs[i].parent)
-        if (topo->objs[i].kind == PIPC__TOPO_SWITCH && holds_others(topo, i, obj))
+        if (topo->objs[i].kind == PIPC__TOPO_SWITCH &&
+            (topo->objs[i].addr.domain < 0 || holds_others(topo, i, obj)))
             return true;
     return false;
 }
@@ -89,9 +91,8 @@ pipc__relation_t pipc__topo_relation(const pipc__topo_t *topo, int a, int b)
     if (pipc__topo_same_place(topo, a, b))
         return PIPC__REL_PIX;
     if (topo->objs[top].kind == PIPC__TOPO_SWITCH || topo->objs[top].kind == PIPC__TOPO_BRIDGE)
-        return shared_switch_between(topo, a, top) || shared_switch_between(topo, b, top)
-                   ? PIPC__REL_PXB
-                   : PIPC__REL_PIX;
+        return switch_between(topo, a, top) || switch_between(topo, b, top) ? PIPC__REL_PXB
+                                                                            : PIPC__REL_PIX;
     if (pipc__topo_is_flat(topo, a) || pipc__topo_is_flat(topo, b))
         return by_numa(topo, a, b, PIPC__REL_UNKNOWN);
     if (topo->objs[top].kind == PIPC__TOPO_HOST_BRIDGE)
@@ -116,7 +117,10 @@ static int nic_distance(const pipc__topo_t *topo, int gpu, int nic)
 
     if (relation <= PIPC__REL_PHB)
         return pipc__topo_distance(topo, gpu, nic);
-    return relation == PIPC__REL_NODE ? INT_MAX - 1 : INT_MAX;
+    return pipc__topo_numa_of(topo, gpu) >= 0 &&
+                   pipc__topo_numa_of(topo, gpu) == pipc__topo_numa_of(topo, nic)
+               ? INT_MAX - 1
+               : INT_MAX;
 }
 
 int pipc__topo_nics_near(const pipc__topo_t *topo, int gpu, int *out, int cap)

@@ -46,7 +46,7 @@ void pipc__topo_pair_name(const pipc__topo_t *topo, int a, int b, char out[16]);
 
 /* The NICs nearest to @gpu, in tree order, into out[cap]; returns how many there are. RDMA devices,
  * of any kind if there is none; among those below its host bridge the fewest steps away, else all
- * of its NUMA node. None where their relation is SYS or unknown. */
+ * of its NUMA node. None that is at another node or one that is not known. */
 int pipc__topo_nics_near(const pipc__topo_t *topo, int gpu, int *out, int cap);
 
 /* A short name, unique on most machines, for columns: "gpu3" by minor, "mlx5_0", "41:00.0" without

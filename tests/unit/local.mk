@@ -207,3 +207,35 @@ tests_unit_exec_threads_SOURCES = tests/unit/exec_threads.c tests/unit/exec_call
 	tests/unit/ranks.c tests/unit/ranks.h tests/unit/values.c tests/unit/values.h
 tests_unit_exec_threads_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_exec_threads_LDADD = libpipc-exec.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/topo_relation tests/unit/topo_outputs tests/unit/topo_compare tests/unit/topo_nvml
+check_LTLIBRARIES += tests/unit/topo_nvml_fake.la
+endif
+tests_unit_topo_relation_SOURCES = tests/unit/topo_relation.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_topo_relation_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_relation_LDADD = libpipc-topofiles.la $(UNIT_LIBS)
+tests_unit_topo_outputs_SOURCES = tests/unit/topo_outputs.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_topo_outputs_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_outputs_LDADD = libpipc-topofiles.la $(UNIT_LIBS) $(JANSSON_LIBS) $(HWLOC_LIBS)
+tests_unit_topo_compare_SOURCES = tests/unit/topo_compare.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_topo_compare_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_compare_LDADD = libpipc-topofiles.la $(UNIT_LIBS) $(HWLOC_LIBS)
+tests_unit_topo_nvml_SOURCES = tests/unit/topo_nvml.c tests/unit/topo_text.c tests/unit/topo_text.h \
+	runtime/tools/topo/nvml.c runtime/tools/topo/nvml.h
+tests_unit_topo_nvml_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_nvml_LDADD = $(UNIT_LIBS)
+# A module needs -rpath to be shared though it is never installed.
+tests_unit_topo_nvml_fake_la_SOURCES = tests/unit/topo_nvml_fake.c
+tests_unit_topo_nvml_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/plan_shapes tests/unit/plan_scale
+endif
+tests_unit_plan_shapes_SOURCES = tests/unit/plan_shapes.c
+tests_unit_plan_shapes_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plan_shapes_LDADD = $(UNIT_LIBS)
+tests_unit_plan_scale_SOURCES = tests/unit/plan_scale.c tests/unit/rank_exec.c tests/unit/rank_exec.h \
+	tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_plan_scale_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plan_scale_LDADD = libpipc-exec.la $(UNIT_LIBS)

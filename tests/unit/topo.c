@@ -259,7 +259,7 @@ static void text_for_people(void **state)
                         "gpu0    X     PIX   PIX\n"
                         "gpu1    PIX   X     PIX\n"
                         "mlx5_0  PIX   PIX   X\n"
-                        "  PIX   same switch\n");
+                        "  PIX   same switch or same card\n");
     free(text);
     pipc__topo_free(t);
 }
