@@ -199,6 +199,28 @@ pipc_status_t topo_load(const pipc__source_t *source, pipc__topo_t **topo, pipc_
     return st;
 }
 
+static int compare(const topo_wants_t *w)
+{
+    pipc__cli_t as_diff = cli; /* 1 means a difference there */
+
+    as_diff.output_failed = 2;
+    return pipc__cli_finish(&as_diff, topo_difference(&cli, w));
+}
+
+static int status_of(pipc_status_t st)
+{
+    switch (st) {
+    case PIPC_OK:
+        return 0;
+    case PIPC_ERR_INVALID: /* a map that names no GPU */
+        return PIPC__CLI_USAGE;
+    case PIPC_ERR_UNSUPPORTED: /* the source does not hold what the output needs */
+        return PIPC__EXIT_FILE;
+    default:
+        return 1;
+    }
+}
+
 int main(int argc, char **argv)
 {
     topo_wants_t w = {.binding = {.mode = PIPC__BIND_SWITCH}};
@@ -212,7 +234,7 @@ int main(int argc, char **argv)
     if (status >= 0)
         return status;
     if (w.compare)
-        return pipc__cli_finish(&cli, topo_difference(&cli, &w));
+        return compare(&w);
     st = topo_load(&w.source, &topo, &err);
     if (st) {
         fprintf(stderr, NAME ": %s\n", err.text);
@@ -222,5 +244,5 @@ int main(int argc, char **argv)
     pipc__topo_free(topo);
     if (st)
         fprintf(stderr, NAME ": %s\n", err.text);
-    return pipc__cli_finish(&cli, st == PIPC_ERR_INVALID ? PIPC__CLI_USAGE : st ? 1 : 0);
+    return pipc__cli_finish(&cli, status_of(st));
 }

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 #include <jansson.h>
@@ -39,7 +40,7 @@ static void exit_status_and_errors(void **state)
         {"--synthetic '2x[sw:4gpu+1nic]'", 0, "group 0000:01:00.0: gpus 0000:03:00.0"},
         {"--version", 0, "pcie-ipc-topo "},
         {"--help", 0, "Usage: pcie-ipc-topo"},
-        {"--sysroot /nonexistent", 1,
+        {"--sysroot /nonexistent", 2,
          "pcie-ipc-topo: /nonexistent/sys/bus/pci/devices: No such file or directory; the root is"},
         {"--synthetic '[sw:4gpu'", 64, "pcie-ipc-topo: synthetic topology \"[sw:4gpu\": character"},
         {"--synthetic", 64, "pcie-ipc-topo: --synthetic: needs a value; see"},
@@ -47,6 +48,33 @@ static void exit_status_and_errors(void **state)
         {"--json=yes", 64, "pcie-ipc-topo: --json=yes: no such option, or one that takes no value"},
         {"more", 64, "pcie-ipc-topo: more: unexpected argument; see"},
         {"--sysroot / --synthetic '[gpu]'", 64, "one machine at a time"},
+        {"--topo-json /nonexistent", 2, "pcie-ipc-topo: /nonexistent: No such file"},
+        {"--topo-json /dev/null", 2, "pcie-ipc-topo: /dev/null: it is empty"},
+        {"--svg", 64, "pcie-ipc-topo: --svg: needs a value"},
+        {"--svg=/nonexistent/a.svg", 1, "pcie-ipc-topo: --svg=/nonexistent/a.svg: No such file"},
+        {"--svg=/dev/full --synthetic '[gpu]'", 1, "pcie-ipc-topo: "},
+        {"--svg=- --json", 64, "pcie-ipc-topo: --svg=-: the picture is all"},
+        {"--xml --json", 64, "pcie-ipc-topo: --xml: goes with --svg=FILE only"},
+        {"--xml --ranks=2", 64, "pcie-ipc-topo: --xml: goes with"},
+        {"--ranks=0", 64, "pcie-ipc-topo: --ranks: needs a number from 1 to 64"},
+        {"--ranks=65", 64, "pcie-ipc-topo: --ranks: needs a number from 1 to 64"},
+        {"--ranks=2x", 64, "pcie-ipc-topo: --ranks: needs a number from 1 to 64"},
+        {"--ranks=", 64, "pcie-ipc-topo: --ranks: needs a number from 1 to 64"},
+        {"--bind=numa", 64, "pcie-ipc-topo: --bind: needs --ranks=N"},
+        {"--ranks=2 --bind=best", 64, "unknown value \"best\"; use one of: switch, spread, numa"},
+        {"--ranks=2 --bind=map:x", 64, "pcie-ipc-topo: --bind: bind:map: \"x\" is no number"},
+        {"--ranks=2 --bind=map:7 --synthetic '[2gpu]'", 64, "pcie-ipc-topo: "},
+        {"--ranks=2 --synthetic '[70gpu]'", 2, "pcie-ipc-topo: --ranks: the machine has 70 GPUs"},
+        {"--compare", 64, "pcie-ipc-topo: --compare: needs a value"},
+        {"--compare=synthetic:[gpu] synthetic:[gpu] more", 64, "more: unexpected argument"},
+        {"--compare=synthetic:[gpu] synthetic:[gpu] --sysroot=/", 64, "--compare=A takes B or"},
+        {"--compare=synthetic:[gpu] synthetic:[gpu] --xml", 64, "--compare: goes with --json only"},
+        {"--compare=synthetic:[gpu] synthetic:[gpu]", 0, "no change"},
+        {"--compare=synthetic:[gpu] --synthetic=[gpu]", 0, "no change"},
+        {"--compare=synthetic:[2gpu] synthetic:[gpu]", 1, "0000:02:00.0: is gone"},
+        {"--compare=/nonexistent synthetic:[gpu]", 2, "pcie-ipc-topo: /nonexistent: No such file"},
+        {"--compare=synthetic:[gpu synthetic:[gpu]", 2, "synthetic topology \"[gpu\": character"},
+        {"--compare=synthetic:[gpu] synthetic:[gpu] >/dev/full", 2, "pcie-ipc-topo: output"},
         {"--help >/dev/full", 1, "pcie-ipc-topo: output: could not be written"},
         {"--synthetic '[gpu]' --json >/dev/full", 1, "pcie-ipc-topo: output: "},
     };
@@ -71,6 +99,58 @@ static void json_can_be_read_back(void **state)
     assert_non_null(all);
     assert_int_equal(json_array_size(json_object_get(all, "groups")), 2);
     json_decref(all);
+}
+
+/* The rows of "rank gpu minor NUMA nic group CPUs". */
+static void the_binding_of_ranks(void **state)
+{
+    char out[65536];
+    json_error_t why;
+
+    (void)state;
+    assert_int_equal(
+        run("--ranks=3 --bind=map:3,0 --synthetic '2x[sw:2gpu+1nic]'", out, sizeof(out)), 0);
+    assert_string_equal(
+        out, "rank  gpu           minor  NUMA  nic           group         CPUs\n"
+             "   0  0000:0c:00.0      3     1  0000:0d:00.0  0000:09:00.0  8-11 (GPU shared)\n"
+             "   1  0000:03:00.0      0     0  0000:05:00.0  0000:01:00.0  0-7\n"
+             "   2  0000:0c:00.0      3     1  0000:0d:00.0  0000:09:00.0  12-15 (GPU shared)\n");
+    assert_int_equal(run("--ranks=2 --bind=none --synthetic '[2gpu]'", out, sizeof(out)), 0);
+    assert_non_null(strstr(out, "   1  -                 -     -  -             -             -"));
+    assert_int_equal(run("--json --ranks=2 --synthetic '[sw:2gpu]'", out, sizeof(out)), 0);
+    json_t *all = json_loads(out, 0, &why), *binding = json_object_get(all, "binding");
+    assert_int_equal(json_array_size(binding), 2);
+    json_t *last = json_array_get(binding, 1);
+    assert_string_equal(json_string_value(json_object_get(last, "gpu")), "0000:04:00.0");
+    assert_string_equal(json_string_value(json_object_get(last, "cpus")), "4-7");
+    assert_true(json_is_true(json_object_get(last, "near")));
+    assert_true(json_is_null(json_object_get(last, "nic")));
+    json_decref(all);
+}
+
+static void a_snapshot_is_the_same_machine(void **state)
+{
+    char out[65536], line[256], path[] = "/tmp/pipc-topo-XXXXXX";
+    json_error_t why;
+
+    (void)state;
+    close(mkstemp(path));
+    snprintf(line, sizeof(line), "--json --synthetic '2x[sw:2gpu+1nic]' >%s", path);
+    assert_int_equal(run(line, out, sizeof(out)), 0);
+    snprintf(line, sizeof(line), "--topo-json=%s --xml", path);
+    assert_int_equal(run(line, out, sizeof(out)), 0);
+    assert_int_equal(strncmp(out, "<system version=\"1\">\n", 21), 0);
+    snprintf(line, sizeof(line), "--compare=%s --synthetic '2x[sw:2gpu+1nic]'", path);
+    assert_int_equal(run(line, out, sizeof(out)), 0);
+    snprintf(line, sizeof(line), "--compare=%s --synthetic '[sw:2gpu+1nic]' --json", path);
+    assert_int_equal(run(line, out, sizeof(out)), 1);
+    json_t *all = json_loads(out, 0, &why), *changes = json_object_get(all, "changes");
+    assert_true(json_is_false(json_object_get(all, "same")));
+    assert_int_equal(json_array_size(changes), 3);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(changes, 0), "change")),
+                        "gone");
+    json_decref(all);
+    unlink(path);
 }
 
 /* Every option that --help prints stands in the manual page. */
@@ -99,6 +179,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(exit_status_and_errors),
         cmocka_unit_test(json_can_be_read_back),
+        cmocka_unit_test(the_binding_of_ranks),
+        cmocka_unit_test(a_snapshot_is_the_same_machine),
         cmocka_unit_test(the_manual_knows_every_option),
     };
 
