@@ -30,6 +30,15 @@ tests_unit_plan_json_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_json_LDADD = $(UNIT_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/plan_explore
+endif
+tests_unit_plan_explore_SOURCES = tests/unit/plan_explore.c \
+	tests/unit/explore.c tests/unit/explore.h \
+	tests/unit/plan_staged.c tests/unit/plan_staged.h
+tests_unit_plan_explore_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plan_explore_LDADD = $(UNIT_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/reduce
 endif
 tests_unit_reduce_SOURCES = tests/unit/reduce.c
