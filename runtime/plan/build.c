@@ -6,14 +6,14 @@
 
 #define OPS_MIN 16 /* a power of 2 */
 
-pipc__box_t pipc__new_box(pipc__build_t *b, int rank)
+int pipc__new_box(pipc__build_t *b, int rank)
 {
-    return (pipc__box_t){b->nslots[rank]++, b->nflags[rank]++};
+    return b->nboxes[rank]++;
 }
 
 int pipc__new_flag(pipc__build_t *b, int rank)
 {
-    return b->nflags[rank]++;
+    return PIPC__SLOTS_MAX + b->nflags[rank]++;
 }
 
 /* Room for one more op: there are OPS_MIN, and twice as many whenever a power of 2 is full. */
@@ -88,10 +88,10 @@ void pipc__add_wait(pipc__pen_t pen, int peer, int flag)
     add_flag_op(pen, PIPC__WAIT, peer, flag);
 }
 
-void pipc__add_push(pipc__pen_t pen, int chunk, pipc__ref_t src, int peer, pipc__box_t box)
+void pipc__add_push(pipc__pen_t pen, int chunk, pipc__ref_t src, int peer, int box)
 {
-    pipc__add_copy(pen, chunk, src, pipc__slot(peer, box.slot));
-    pipc__add_signal(pen, peer, box.flag);
+    pipc__add_copy(pen, chunk, src, pipc__slot(peer, box));
+    pipc__add_signal(pen, peer, box);
 }
 
 /* The last stage, which ends last anyhow, hears from all others and then lets them go:

@@ -16,8 +16,7 @@
 typedef struct pipc__build {
     pipc__plan_t *plan;
     const pipc__shape_t *shape;
-    int nslots[PIPC__RANKS_MAX],
-        nflags[PIPC__RANKS_MAX]; /* handed out by pipc__new_box(), _flag() */
+    int nboxes[PIPC__RANKS_MAX], nflags[PIPC__RANKS_MAX]; /* handed out so far */
     bool nomem;
     pipc__op_t dropped;
 } pipc__build_t;
@@ -27,12 +26,6 @@ typedef struct pipc__pen {
     pipc__build_t *build;
     int rank, stage;
 } pipc__pen_t;
-
-/* Where one rank gets one thing from one sender: a slot, and the flag that tells that it is full.
- */
-typedef struct pipc__box {
-    int slot, flag;
-} pipc__box_t;
 
 static inline pipc__ref_t pipc__input(int rank)
 {
@@ -49,8 +42,12 @@ static inline pipc__ref_t pipc__slot(int rank, int slot)
     return (pipc__ref_t){PIPC__SLOT, (uint8_t)rank, (uint16_t)slot};
 }
 
-/* The next box, the next flag, of @rank. */
-pipc__box_t pipc__new_box(pipc__build_t *b, int rank);
+/* The next box of @rank: a slot and the flag of the same number, which tells that it is full. */
+int pipc__new_box(pipc__build_t *b, int rank);
+
+/* The next flag between stages of @rank, from PIPC__SLOTS_MAX on: no plan has a box of that number.
+ * A flag that peers set in one call and the own stages in the next could lose a signal: a rank that
+ * has begun the next call knows that a peer has begun, not that all stages of it have. */
 int pipc__new_flag(pipc__build_t *b, int rank);
 
 void pipc__add_copy(pipc__pen_t pen, int chunk, pipc__ref_t src, pipc__ref_t dst);
@@ -63,7 +60,7 @@ void pipc__add_signal(pipc__pen_t pen, int peer, int flag);
 void pipc__add_wait(pipc__pen_t pen, int peer, int flag);
 
 /* Copy @src into @box of @peer, then tell it. */
-void pipc__add_push(pipc__pen_t pen, int chunk, pipc__ref_t src, int peer, pipc__box_t box);
+void pipc__add_push(pipc__pen_t pen, int chunk, pipc__ref_t src, int peer, int box);
 
 /* No stage of @rank begins the next round before all of them have ended this one. */
 void pipc__add_join(pipc__build_t *b, int rank);

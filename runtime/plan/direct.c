@@ -5,17 +5,10 @@
  */
 #include "runtime/plan/build.h"
 
-/* What comes from sender @from: in the first half, and in the second. */
-static pipc__box_t first_box(int from)
+/* Box @from is for what comes from that rank, in the second half it is this one. */
+static int second_box(const pipc__build_t *b, int from)
 {
-    return (pipc__box_t){from, from};
-}
-
-static pipc__box_t second_box(const pipc__build_t *b, int from)
-{
-    int first = b->plan->collective == PIPC__ALLREDUCE ? b->plan->nranks : 0;
-
-    return (pipc__box_t){first + from, first + from};
+    return from + (b->plan->collective == PIPC__ALLREDUCE ? b->plan->nranks : 0);
 }
 
 /* output(r) = slot 0 op .. input(r) .. op slot n-1 */
@@ -45,7 +38,7 @@ void pipc__build_one_shot(pipc__build_t *b)
     for (int r = 0; r < n; r++) {
         pipc__pen_t pen = {b, r, 0};
         for (int i = 1; i < n; i++)
-            pipc__add_push(pen, 0, pipc__input(r), (r + i) % n, first_box(r));
+            pipc__add_push(pen, 0, pipc__input(r), (r + i) % n, r);
         for (int i = 1; i < n; i++)
             pipc__add_wait(pen, (r + n - i) % n, (r + n - i) % n);
         reduce_in_rank_order(pen, 0);
@@ -64,7 +57,7 @@ static void reduce_scatter(pipc__pen_t pen, bool stepwise)
     int r = pen.rank, n = pen.build->plan->nranks;
 
     for (int i = 1; i < n; i++) {
-        pipc__add_push(pen, (r + i) % n, pipc__input(r), (r + i) % n, first_box(r));
+        pipc__add_push(pen, (r + i) % n, pipc__input(r), (r + i) % n, r);
         if (stepwise)
             pipc__add_wait(pen, (r + n - i) % n, (r + n - i) % n);
     }
@@ -89,15 +82,15 @@ static void all_gather(pipc__pen_t pen, bool stepwise)
         pipc__add_push(pen, r, alone ? pipc__input(r) : pipc__output(r), (r + i) % n,
                        second_box(pen.build, r));
         if (stepwise)
-            pipc__add_wait(pen, (r + n - i) % n, second_box(pen.build, (r + n - i) % n).flag);
+            pipc__add_wait(pen, (r + n - i) % n, second_box(pen.build, (r + n - i) % n));
     }
     if (alone)
         pipc__add_copy(pen, r, pipc__input(r), pipc__output(r));
     for (int i = 1; i < n; i++) {
         int c = (r + n - i) % n;
         if (!stepwise)
-            pipc__add_wait(pen, c, second_box(pen.build, c).flag);
-        pipc__add_copy(pen, c, pipc__slot(r, second_box(pen.build, c).slot), pipc__output(r));
+            pipc__add_wait(pen, c, second_box(pen.build, c));
+        pipc__add_copy(pen, c, pipc__slot(r, second_box(pen.build, c)), pipc__output(r));
     }
 }
 

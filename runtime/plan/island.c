@@ -51,9 +51,9 @@ typedef struct island {
     uint8_t height[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX]; /* and down to the deepest one below */
     int place[PIPC__RANKS_MAX];                        /* of a rank in tree order */
     int stage[PIPC__STAGES_MAX];                       /* number in the plan of PUSH, SUM, ... */
-    pipc__box_t up[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX]; /* [turn][from], at the rank above or twin */
-    pipc__box_t down[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX]; /* [turn][to], at @to */
-    int summed[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX];       /* flag of a twin: its own sum is made */
+    uint8_t up[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX];     /* [turn][from], at the rank above or twin */
+    uint8_t down[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX];   /* [turn][to], at @to */
+    uint8_t summed[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX]; /* flag of a twin: its own sum is made */
 } island_t;
 
 /* --- where a rank stands in a turn's tree ----------------------------------------------------- */
@@ -104,7 +104,7 @@ static pipc__op_t *sum(const island_t *k, pipc__pen_t pen, int turn, pipc__ref_t
     for (int i = 1; i < n; i++) {
         int q = k->b->shape->order[(k->place[r] + n - i) % n];
         if (above(k, turn, q) == r)
-            pipc__add_wait(pen, q, k->up[turn][q].flag);
+            pipc__add_wait(pen, q, k->up[turn][q]);
     }
     pipc__op_t *op = pipc__add_reduce(pen, chunk(k, turn), dst);
     for (int i = 0; i < n; i++) {
@@ -112,7 +112,7 @@ static pipc__op_t *sum(const island_t *k, pipc__pen_t pen, int turn, pipc__ref_t
         if (q == r)
             pipc__add_source(op, pipc__input(r), true);
         else if (above(k, turn, q) == r)
-            pipc__add_source(op, pipc__slot(r, k->up[turn][q].slot), is_leaf(k, turn, q));
+            pipc__add_source(op, pipc__slot(r, k->up[turn][q]), is_leaf(k, turn, q));
     }
     return op;
 }
@@ -128,8 +128,8 @@ static void sum_and_hand_up(const island_t *k, pipc__pen_t pen, int turn)
         pipc__add_signal(pen, r, k->summed[turn][r]); /* last: then the sum may be overwritten */
         return;
     }
-    sum(k, pen, turn, pipc__slot(to, k->up[turn][r].slot));
-    pipc__add_signal(pen, to, k->up[turn][r].flag);
+    sum(k, pen, turn, pipc__slot(to, k->up[turn][r]));
+    pipc__add_signal(pen, to, k->up[turn][r]);
 }
 
 /* Hand the complete chunk down: first to those who hand it on. */
@@ -154,10 +154,10 @@ static void complete(const island_t *k, pipc__pen_t pen, int turn)
     if (other == PIPC__NOBODY) {
         op = sum(k, pen, turn, pipc__output(r));
     } else {
-        pipc__ref_t mine = pipc__output(r), its = pipc__slot(r, k->up[turn][other].slot);
+        pipc__ref_t mine = pipc__output(r), its = pipc__slot(r, k->up[turn][other]);
         bool first = k->place[r] < k->place[other];
         pipc__add_wait(pen, r, k->summed[turn][r]);
-        pipc__add_wait(pen, other, k->up[turn][other].flag);
+        pipc__add_wait(pen, other, k->up[turn][other]);
         op = pipc__add_reduce(pen, chunk(k, turn), mine);
         pipc__add_source(op, first ? mine : its, false);
         pipc__add_source(op, first ? its : mine, false);
@@ -176,9 +176,9 @@ static void give(const island_t *k, pipc__pen_t pen, int turn)
 
 static void take(const island_t *k, pipc__pen_t pen, int turn)
 {
-    pipc__ref_t slot = pipc__slot(pen.rank, k->down[turn][pen.rank].slot);
+    pipc__ref_t slot = pipc__slot(pen.rank, k->down[turn][pen.rank]);
 
-    pipc__add_wait(pen, above(k, turn, pen.rank), k->down[turn][pen.rank].flag);
+    pipc__add_wait(pen, above(k, turn, pen.rank), k->down[turn][pen.rank]);
     push_down(k, pen, turn, slot);
     pipc__add_copy(pen, chunk(k, turn), slot, pipc__output(pen.rank));
 }
@@ -254,11 +254,12 @@ static void hand_out_boxes(island_t *k)
         for (int r = 0; r < k->b->plan->nranks; r++) {
             bool twins = twin(k, turn, r) != PIPC__NOBODY;
             if (up && (twins || !is_root(k, turn, r)))
-                k->up[turn][r] = pipc__new_box(k->b, twins ? twin(k, turn, r) : above(k, turn, r));
+                k->up[turn][r] =
+                    (uint8_t)pipc__new_box(k->b, twins ? twin(k, turn, r) : above(k, turn, r));
             if (down && !is_root(k, turn, r))
-                k->down[turn][r] = pipc__new_box(k->b, r);
+                k->down[turn][r] = (uint8_t)pipc__new_box(k->b, r);
             if (twins)
-                k->summed[turn][r] = pipc__new_flag(k->b, r);
+                k->summed[turn][r] = (uint8_t)pipc__new_flag(k->b, r);
         }
 }
 

@@ -10,9 +10,9 @@
 #define PIECES_MIN 4
 #define PIECES_MAX 8
 
-/* Flags that a rank may need beside those of its slots: between stages for each chunk that it
- * exchanges with its twin, and six at a round's end. */
-#define JOIN_FLAGS (2 * (PIPC__STAGES_MAX - 1))
+/* Flags that a rank may have between stages for chunks that it exchanges with its twin; a round's
+ * end takes six. */
+#define FLAGS_MAX (PIPC__FLAGS_MAX - PIPC__SLOTS_MAX - 2 * (PIPC__STAGES_MAX - 1))
 
 /* --- the tree of a shape ---------------------------------------------------------------------- */
 
@@ -162,15 +162,9 @@ static void choose_turn(pipc__owners_t *o, choice_t *c, pipc__collective_t colle
 /* --- how many turns --------------------------------------------------------------------------- */
 
 typedef struct load {
-    int part[PIPC__PARTS_MAX]; /* edges that cross its boundary */
-    int slots[PIPC__RANKS_MAX], flags[PIPC__RANKS_MAX];
+    int part[PIPC__PARTS_MAX];                          /* edges that cross its boundary */
+    int boxes[PIPC__RANKS_MAX], flags[PIPC__RANKS_MAX]; /* flags: between stages */
 } load_t;
-
-static void add_box(load_t *load, int rank)
-{
-    load->slots[rank]++;
-    load->flags[rank]++;
-}
 
 /* Add the last turn of @o. */
 static void add_load(load_t *load, const pipc__owners_t *o, const pipc__parts_t *t,
@@ -185,9 +179,9 @@ static void add_load(load_t *load, const pipc__owners_t *o, const pipc__parts_t 
         if (to == PIPC__NOBODY)
             continue;
         if (collective != PIPC__ALLGATHER)
-            add_box(load, to);
+            load->boxes[to]++;
         if (collective != PIPC__REDUCE_SCATTER && !twins)
-            add_box(load, r);
+            load->boxes[r]++;
         for (int p = 0; p < t->n; p++)
             load->part[p] += (t->part[p].ranks >> r & 1) != (t->part[p].ranks >> to & 1);
     }
@@ -205,7 +199,7 @@ static int most(const int *of, int n)
 static bool fits(const load_t *load, int nranks)
 {
     for (int r = 0; r < nranks; r++)
-        if (load->slots[r] > PIPC__SLOTS_MAX || load->flags[r] + JOIN_FLAGS > PIPC__FLAGS_MAX)
+        if (load->boxes[r] > PIPC__SLOTS_MAX || load->flags[r] > FLAGS_MAX)
             return false;
     return true;
 }

@@ -21,11 +21,6 @@ static int at(const ring_t *k, int by)
     return k->pen.build->shape->order[(k->i + by + 2 * k->n) % k->n];
 }
 
-static pipc__box_t box(int step)
-{
-    return (pipc__box_t){step, step};
-}
-
 /* Chunk i sets out at rank i + 1, grows by a contribution a hop, and is complete at rank i:
  *
  *     input(i)[i - 1] --push--> box 0 of i + 1
@@ -36,7 +31,7 @@ static void reduce_scatter(const ring_t *k)
 {
     int r = k->pen.rank, last = k->n - 1;
 
-    pipc__add_push(k->pen, at(k, -1), pipc__input(r), at(k, 1), box(0));
+    pipc__add_push(k->pen, at(k, -1), pipc__input(r), at(k, 1), 0);
     for (int s = 1; s <= last; s++) {
         pipc__add_wait(k->pen, at(k, -1), s - 1);
         pipc__op_t *op = pipc__add_reduce(k->pen, at(k, -1 - s),
@@ -67,7 +62,7 @@ static void all_gather(const ring_t *k)
             pipc__add_wait(k->pen, at(k, -1), k->first + s - 1);
         }
         if (s < k->n - 1)
-            pipc__add_push(k->pen, at(k, -s), from, at(k, 1), box(k->first + s));
+            pipc__add_push(k->pen, at(k, -s), from, at(k, 1), k->first + s);
         if (s || alone)
             pipc__add_copy(k->pen, at(k, -s), from, pipc__output(k->pen.rank));
     }
