@@ -37,11 +37,12 @@ static __device__ char *memory_of(const pipc__lane_args_t &a, int rank, int plac
     return place == PIPC__HOST ? a.host[rank] : a.staging[rank];
 }
 
-/* The flag of @rank, in this lane, that a SIGNAL or WAIT means. */
-static __device__ uint64_t *flag_of(const pipc__lane_args_t &a, uint32_t lane, int rank,
+/* The flag of @rank, in this lane and round, that a SIGNAL or WAIT means. */
+static __device__ uint64_t *flag_of(const pipc__lane_args_t &a, const lane_round &k, int rank,
                                     const pipc__op_t &op)
 {
-    size_t index = (size_t)lane * PIPC__FLAGS_MAX + op.flag;
+    uint32_t set = k.lane * PIPC__BUFFERS + (uint32_t)(k.round % PIPC__BUFFERS);
+    size_t index = (size_t)set * PIPC__FLAGS_MAX + op.flag;
 
     return (uint64_t *)(memory_of(a, rank, op.dst.place) + index * PIPC__FLAG_BYTES);
 }
@@ -234,7 +235,7 @@ static __device__ bool wait_all(const pipc__lane_args_t &a, const lane_round &k,
     bool gave_up = false;
 
     if (i < n && !DROPPED(a, k.stage, step + i)) {
-        gave_up = !wait_flag(a, flag_of(a, k.lane, a.rank, op[i]), k.round);
+        gave_up = !wait_flag(a, flag_of(a, k, a.rank, op[i]), k.round);
         if (gave_up)
             report(a, round_in_call, k.stage, step + i);
     }
@@ -255,7 +256,7 @@ static __device__ int count_waits(const pipc__op_t *op, int left)
 
 static __device__ void signal(const pipc__lane_args_t &a, const lane_round &k, const pipc__op_t &op)
 {
-    uint64_t *flag = flag_of(a, k.lane, op.peer, op);
+    uint64_t *flag = flag_of(a, k, op.peer, op);
 
     if (op.peer == a.rank && op.dst.place == PIPC__SLOT)
         store_release_gpu(flag, k.round);

@@ -3,25 +3,26 @@
  * A thread block is one stage of one lane; block b is stage b % nstages of lane b / nstages, so
  * that a lane's stages start together. A rank's staging memory, which its peers map and write:
  *
- *     | lane 0: flag 0, 1, .. | lane 1: flag 0, 1, .. | ... | area 0: slots | area 1: slots |
- *       a flag is 64 bits alone in a line of 128 bytes        cut as plan.h says
+ *     | lane 0: flags 0, flags 1 | lane 1: flags 0, flags 1 | ... | area 0: slots | area 1: slots |
+ *       a flag is 64 bits alone in a line of 128 bytes              cut as plan.h says
  *
  * Where a plan asks for it a rank has the same once more in host memory.
  *
- * A flag holds the number of the last round that its sender signalled. Rounds are numbered over all
- * calls of a communicator, on the device: the host never passes a number, so that a captured graph
- * replays with its arguments unchanged.
+ * A flag holds the number of the last round that was signalled; round g uses flags g mod 2, since in
+ * another plan a flag may be another rank's. Rounds are numbered over all calls of a communicator, on
+ * the device: the host never passes a number, so that a captured graph replays with its arguments
+ * unchanged.
  */
 #ifndef PIPC_KERNELS_ALLREDUCE_H
 #define PIPC_KERNELS_ALLREDUCE_H
 
 #include "runtime/plan/plan.h"
 
-#define PIPC__LANES_MAX 64     /* lanes that have flags */
+#define PIPC__LANES_MAX 32     /* lanes that have flags */
 #define PIPC__LANES_DEFAULT 32 /* blocks at most, and at most a quarter of the SMs, in a launch */
 #define PIPC__LANE_THREADS 512
 #define PIPC__FLAG_BYTES 128
-#define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)
+#define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__BUFFERS * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)
 #define PIPC__PROGRAM_MAX (48 * 1024 / (int)sizeof(pipc__op_t)) /* steps of a stage: they are kept
                                                                    in shared memory */
 

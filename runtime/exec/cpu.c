@@ -3,13 +3,15 @@
  * One lane a rank, run by the calling thread. A rank's segment has two halves, for the two places
  * that a plan tells apart, though here both are the same kind of memory:
  *
- *     | flag 0 | flag 1 | ... | area 0: slots | area 1: slots | flag 0 | ... | area 0 | area 1 |
- *     '----------- PIPC__SLOT: stands for device memory ------'---------- PIPC__HOST ----------'
- *       a cache line each
+ *     | flags 0 | flags 1 | area 0: slots | area 1: slots | flags 0 | flags 1 | area 0 | area 1 |
+ *     '--------- PIPC__SLOT: stands for device memory ----'------------ PIPC__HOST -------------'
+ *       each flag in a cache line of its own
  *
  * Peers write slots and flags, the owner reads them. A flag holds the number of the last round that
- * its sender signalled; 64 bits, so that a flag which a plan leaves unused for long never looks
- * like one from the future. Pages that no plan touches cost nothing.
+ * was signalled; 64 bits, so that a flag which a plan leaves unused for long never looks like one
+ * from the future. Round g uses flags g mod 2, as it uses area g mod 2: in another plan a flag may
+ * be another rank's, whose signal of the next round must not be overtaken by the last one of this
+ * one. Pages that no plan touches cost nothing.
  *
  * Stages take turns on the thread: each runs until it meets a flag that has not come, and when all
  * stand at one, the thread sleeps until any of them comes. A stage has a round of its own: what
@@ -35,6 +37,8 @@ typedef struct cpu_exec {
     pipc__segment_t own, seg[PIPC__RANKS_MAX];
 } cpu_exec_t;
 
+#define FLAGS_BYTES (PIPC__BUFFERS * PIPC__FLAGS_MAX * sizeof(flag_t))
+
 _Static_assert(sizeof(pipc__segment_handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
 
 static cpu_exec_t *self(pipc__exec_t *exec)
@@ -50,10 +54,11 @@ static char *memory_of(const cpu_exec_t *x, int rank, int place)
     return seg->base + PIPC__SEGMENT_HEAD + (place == PIPC__HOST ? x->half_bytes : 0);
 }
 
-/* The flag of @rank that a SIGNAL or WAIT means. */
-static flag_t *flag_of(const cpu_exec_t *x, int rank, const pipc__op_t *op)
+/* The flag of @rank that a SIGNAL or WAIT means in @round. */
+static flag_t *flag_of(const cpu_exec_t *x, int rank, const pipc__op_t *op, uint64_t round)
 {
-    return (flag_t *)(void *)memory_of(x, rank, op->dst.place) + op->flag;
+    return (flag_t *)(void *)memory_of(x, rank, op->dst.place) +
+           round % PIPC__BUFFERS * PIPC__FLAGS_MAX + op->flag;
 }
 
 static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t staging_bytes,
@@ -70,7 +75,7 @@ static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t st
     x->base.ops = &pipc__exec_cpu;
     x->base.ctl = ctl;
     x->area_bytes = staging_bytes / PIPC__BUFFERS / 4096 * 4096;
-    x->half_bytes = PIPC__FLAGS_MAX * sizeof(flag_t) + PIPC__BUFFERS * x->area_bytes;
+    x->half_bytes = FLAGS_BYTES + PIPC__BUFFERS * x->area_bytes;
     pipc_status_t st = pipc__segment_create(&x->own, 2 * x->half_bytes, &h, err);
     if (st) {
         free(x);
@@ -145,7 +150,7 @@ static char *locate(const cpu_run_t *k, const cpu_stage_t *s, pipc__ref_t ref, i
 
     *n = pipc__split_part(s->split, s->count, chunk % k->pieces, 0, &at);
     if (ref.place == PIPC__SLOT || ref.place == PIPC__HOST)
-        return memory_of(k->x, ref.rank, ref.place) + PIPC__FLAGS_MAX * sizeof(flag_t) +
+        return memory_of(k->x, ref.rank, ref.place) + FLAGS_BYTES +
                PIPC__AREA(s->round) * k->x->area_bytes + ref.slot * k->slot_bytes;
     at += s->first;
     if (has_blocks(call->plan, ref.place))
@@ -179,7 +184,8 @@ static void act(const cpu_run_t *k, const cpu_stage_t *s, const pipc__op_t *op)
         copy_or_reduce(k, s, op);
     if (op->kind != PIPC__SIGNAL)
         return;
-    atomic_store_explicit(&flag_of(k->x, op->peer, op)->round, s->round, memory_order_release);
+    atomic_store_explicit(&flag_of(k->x, op->peer, op, s->round)->round, s->round,
+                          memory_order_release);
     if (op->peer != k->x->rank) /* the own stages are on this thread, and awake */
         pipc__control_ring(k->x->base.ctl, op->peer);
 }
@@ -208,8 +214,8 @@ static bool is_blocked(const cpu_run_t *k, const cpu_stage_t *s)
     const pipc__op_t *op = &s->program->ops[s->step];
 
     return op->kind == PIPC__WAIT && !PIPC__DROPPED((int)(s - k->stage), s->step) &&
-           atomic_load_explicit(&flag_of(k->x, k->x->rank, op)->round, memory_order_acquire) <
-               s->round;
+           atomic_load_explicit(&flag_of(k->x, k->x->rank, op, s->round)->round,
+                                memory_order_acquire) < s->round;
 }
 
 static void run_stage(const cpu_run_t *k, cpu_stage_t *s)

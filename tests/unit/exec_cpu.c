@@ -1,5 +1,6 @@
-/* tests/unit/exec_cpu.c - the CPU executor: right sums for every plan, rank count, type, size,
- * alignment, in and out of place; peers that die, abort or come late.
+/* tests/unit/exec_cpu.c - the CPU executor: right sums for every plan, shape, rank count, type, size,
+ * alignment, in and out of place, by device and by host slots; scattered and gathered results; peers
+ * that die, abort or come late.
  *
  * Built twice: as it ships, and with delays (PIPC_PERTURB), where each wait is also taken out once
  * and the result must then be wrong.
@@ -54,6 +55,75 @@ static void every_plan_type_operation_size_and_alignment_is_right(void **state)
         }
 }
 
+/* --- plans for shapes, in stages ------------------------------------------------------------- */
+
+static const rank_plan_t staged[] = {
+    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_FLAT},    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_HALVES},
+    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_ONE_OFF}, {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_TURNS},
+    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_NESTED},  {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_FLAT},
+    {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_TURNS}, {PIPC__RING, PIPC__ALLREDUCE, SHAPE_TURNS},
+};
+
+/* Some plans of a communicator use host memory and some do not: neither may disturb the other. */
+static const rank_plan_t by_host[] = {
+    {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_HOST}, {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
+    {PIPC__RING, PIPC__ALLREDUCE, SHAPE_HOST},     {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_SPLIT},
+    {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT}, {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_HOST},
+    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_HOST},   {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
+};
+
+static const rank_plan_t scattered[] = {
+    {PIPC__TWO_SHOT, PIPC__REDUCE_SCATTER, SHAPE_FLAT},
+    {PIPC__TWO_SHOT, PIPC__ALLGATHER, SHAPE_HOST},
+    {PIPC__RING, PIPC__REDUCE_SCATTER, SHAPE_FLAT},
+    {PIPC__RING, PIPC__ALLGATHER, SHAPE_TURNS},
+    {PIPC__ISLAND, PIPC__REDUCE_SCATTER, SHAPE_HALVES},
+    {PIPC__ISLAND, PIPC__ALLGATHER, SHAPE_HALVES},
+    {PIPC__ISLAND, PIPC__REDUCE_SCATTER, SHAPE_NESTED},
+    {PIPC__ISLAND, PIPC__ALLGATHER, SHAPE_ONE_OFF},
+    {PIPC__PERMUTED, PIPC__REDUCE_SCATTER, SHAPE_HOST},
+    {PIPC__PERMUTED, PIPC__ALLGATHER, SHAPE_FLAT},
+    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_HALVES},
+};
+
+#define LIST(plans) ((rank_plans_t){plans, (int)(sizeof(plans) / sizeof((plans)[0]))})
+
+/* One by one, so that each meets every size, type and alignment; then in turns, since what one call
+ * leaves in flags and slots is what the next one finds. */
+static void run_list(rank_plans_t list, int n)
+{
+    exec_job_t job = make_job(counts, 0, 0);
+
+    job.plans = list;
+    job.max_usec = n > 5 ? 20 : 100;
+    for (job.plan = -1; job.plan < list.n; job.plan++) {
+        job.calls = job.plan < 0 ? 6 * list.n : n > 5 ? 11 : 22;
+        if (ranks_run(n, exec_job_body, &job, 120))
+            fail_msg("%d ranks, plan %d of the list", n, job.plan);
+    }
+}
+
+static void plans_in_stages_are_right(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= PIPC__RANKS_MAX; n += n < 8 ? 1 + (n > 4) : 8)
+        run_list(LIST(staged), n);
+}
+
+static void plans_over_host_memory_are_right(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 8; n += n < 5 ? 1 : 3)
+        run_list(LIST(by_host), n);
+}
+
+static void reduce_scatter_and_allgather_are_right(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= 8; n += n < 5 ? 1 : 3)
+        run_list(LIST(scattered), n);
+}
+
 #ifndef PIPC_PERTURB
 
 static exec_loss_t make_loss(int victim)
@@ -69,6 +139,20 @@ static void a_dead_peer_is_named_at_once(void **state)
         int exits[PIPC__RANKS_MAX];
         assert_int_equal(ranks_run_each(n, exec_loss_body, &loss, 5, exits), 0);
         for (int r = 0; r < n; r++)
+            assert_int_equal(exits[r], r == loss.victim ? 9 : 0);
+    }
+}
+
+static void a_dead_peer_is_named_in_stages_too(void **state)
+{
+    (void)state;
+    for (int plan = 0; plan < LIST(by_host).n; plan++) {
+        exec_loss_t loss = make_loss(1);
+        rank_plan_t one = by_host[plan];
+        int exits[PIPC__RANKS_MAX];
+        loss.job.plans = (rank_plans_t){&one, 1};
+        assert_int_equal(ranks_run_each(4, exec_loss_body, &loss, 10, exits), 0);
+        for (int r = 0; r < 4; r++)
             assert_int_equal(exits[r], r == loss.victim ? 9 : 0);
     }
 }
@@ -187,6 +271,7 @@ int main(void)
         cmocka_unit_test(the_second_staging_area_is_needed),
 #else
         cmocka_unit_test(a_dead_peer_is_named_at_once),
+        cmocka_unit_test(a_dead_peer_is_named_in_stages_too),
         cmocka_unit_test(an_abort_reaches_every_rank),
         cmocka_unit_test(a_late_peer_is_waited_for),
         cmocka_unit_test(leaving_is_no_loss),
@@ -194,6 +279,9 @@ int main(void)
         cmocka_unit_test(a_foreign_or_dead_process_is_not_mapped),
 #endif
         cmocka_unit_test(every_plan_type_operation_size_and_alignment_is_right),
+        cmocka_unit_test(plans_in_stages_are_right),
+        cmocka_unit_test(plans_over_host_memory_are_right),
+        cmocka_unit_test(reduce_scatter_and_allgather_are_right),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
