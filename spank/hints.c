@@ -25,18 +25,20 @@ static bool is_active(const char *sysroot, const char *name, size_t len)
     return !strncmp(state, "4:", 2); /* "4: ACTIVE" */
 }
 
-bool pipc__hints_usable(const char *sysroot, const char *names)
+bool pipc__hints_active(const char *sysroot, const char *names, char *buf, size_t cap)
 {
-    size_t n;
+    size_t used = 0, n;
 
-    if (!*names)
-        return false;
+    buf[0] = '\0';
     for (; *names; names += n + (names[n] == ',')) {
         n = strcspn(names, ",");
-        if (!is_active(sysroot, names, n))
-            return false;
+        if (is_active(sysroot, names, n))
+            used += (size_t)snprintf(used < cap ? buf + used : NULL, used < cap ? cap - used : 0,
+                                     "%s%.*s", used ? "," : "", (int)n, names);
     }
-    return true;
+    if (used >= cap)
+        buf[0] = '\0';
+    return *buf != '\0';
 }
 
 bool pipc__hints_ucx(const char *names, char *buf, size_t cap)
@@ -63,16 +65,16 @@ static void hint(spank_t sp, const char *name, const char *value, char *set, siz
 void pipc__hints_export(spank_t sp, const pipc__task_t *t, const char *sysroot, char *set,
                         size_t cap)
 {
-    char text[PIPC__NAMES_MAX + PIPC__NAMES_MAX / 2];
+    char active[PIPC__NAMES_MAX], text[PIPC__NAMES_MAX + PIPC__NAMES_MAX / 2];
 
     set[0] = '\0';
     if (t->options.nic == PIPC__OPT_NIC_NONE || !t->in.bind)
         return;
-    if (pipc__hints_usable(sysroot, t->out.rdma) &&
-        pipc__hints_ucx(t->out.rdma, text, sizeof(text)))
+    if (pipc__hints_active(sysroot, t->out.rdma, active, sizeof(active)) &&
+        pipc__hints_ucx(active, text, sizeof(text)))
         hint(sp, "UCX_NET_DEVICES", text, set, cap);
-    if (pipc__hints_usable(sysroot, t->out.rdma_node)) {
-        snprintf(text, sizeof(text), "=%s", t->out.rdma_node); /* "=": these names exactly */
+    if (pipc__hints_active(sysroot, t->out.rdma_node, active, sizeof(active))) {
+        snprintf(text, sizeof(text), "=%s", active); /* "=": these names exactly */
         hint(sp, "NCCL_IB_HCA", text, set, cap);
     }
 }

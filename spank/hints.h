@@ -6,10 +6,11 @@
 
 #include "spank/task.h"
 
-/* Are all of @names ("mlx5_0,mlx5_1") RDMA devices below SYSROOT ("" for the machine's) whose first
- * port is active? A library that is told to use a device without a link gives up on RDMA
- * altogether. */
-bool pipc__hints_usable(const char *sysroot, const char *names);
+/* Of @names ("mlx5_0,mlx5_1") those RDMA devices below SYSROOT ("" for the machine's) whose first
+ * port is active, into buf[cap]. A library that is told to use a device without a link gives up on
+ * RDMA altogether, and of a card with two functions often only one has a cable. False, and "", when
+ * none is active or they don't fit. */
+bool pipc__hints_active(const char *sysroot, const char *names, char *buf, size_t cap);
 
 /* "mlx5_0:1,mlx5_1:1", as UCX names ports. False when it does not fit. */
 bool pipc__hints_ucx(const char *names, char *buf, size_t cap);

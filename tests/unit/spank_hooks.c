@@ -695,7 +695,9 @@ static void hints_name_active_devices_unless_the_user_has(void **state)
         {"mlx5_0", "mlx5_0", "UCX_NET_DEVICES", PIPC__OPT_NIC_AUTO, "user", "=mlx5_0",
          "NCCL_IB_HCA"},
         {"mlx5_0", "mlx5_0", "", PIPC__OPT_NIC_NONE, NULL, NULL, ""},
-        {"mlx5_2", "mlx5_0,mlx5_2", "", PIPC__OPT_NIC_AUTO, NULL, NULL, ""},          /* no link */
+        {"mlx5_2", "mlx5_2", "", PIPC__OPT_NIC_AUTO, NULL, NULL, ""}, /* no link */
+        {"mlx5_0,mlx5_2", "mlx5_2,mlx5_0,mlx5_1", "", PIPC__OPT_NIC_AUTO, "mlx5_0:1",
+         "=mlx5_0,mlx5_1", "UCX_NET_DEVICES NCCL_IB_HCA"}, /* two functions, one cable */
         {"mlx5_3", "mlx5_0", "", PIPC__OPT_NIC_AUTO, NULL, "=mlx5_0", "NCCL_IB_HCA"}, /* unknown */
         {"", "", "", PIPC__OPT_NIC_AUTO, NULL, NULL, ""},
     };

@@ -750,6 +750,32 @@ static void rdma_devices_by_name(void **state)
     pipc__topo_free(topo);
 }
 
+/* The inner switch's own, for the node those of all that have a task; none of the outer switch. */
+static void rdma_devices_of_nested_switches(void **state)
+{
+    pipc__topo_t *topo = tree("[sw:2x[sw:2gpu+1nic]+1nic]+[sw:4gpu+1nic]");
+    struct place_case c = {.rank = 2,
+                           .nranks = 4,
+                           .step_minors = ALL8,
+                           .task_minors = ALL8,
+                           .step_list = "0,1,2,3",
+                           .task_list = "0,1,2,3"};
+    pipc__place_in_t in;
+    pipc__place_out_t out;
+    int n = 0;
+
+    (void)state;
+    for (int i = 0; i < topo->nobjs; i++)
+        if (topo->objs[i].kind == PIPC__TOPO_NIC)
+            snprintf(topo->objs[i].netdev, sizeof(topo->objs[i].netdev), "mlx%d", n++);
+    fill(&c, &in);
+    assert_int_equal(pipc__place(topo, &in, &out, NULL), PIPC_OK);
+    assert_string_equal(out.nic, "mlx1");
+    assert_string_equal(out.rdma, "mlx1");
+    assert_string_equal(out.rdma_node, "mlx0,mlx1");
+    pipc__topo_free(topo);
+}
+
 /* CUDA's default order puts the faster model first; without binding nobody tells it otherwise. */
 static void mixed_models_have_no_facts_unbound(void **state)
 {
@@ -847,6 +873,7 @@ int main(void)
         cmocka_unit_test(long_ways_are_cut_and_said_to_be),
         cmocka_unit_test(far_cores_and_memory),
         cmocka_unit_test(rdma_devices_by_name),
+        cmocka_unit_test(rdma_devices_of_nested_switches),
         cmocka_unit_test(mixed_models_have_no_facts_unbound),
         cmocka_unit_test(what_cannot_be_bound_is_left_alone),
         cmocka_unit_test(notes_say_why_devices_were_left),

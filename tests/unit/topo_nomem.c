@@ -175,6 +175,21 @@ static pipc_status_t bind_once(void *arg)
     return pipc__bind(t, &req, &b, NULL);
 }
 
+/* Ranks with CPUs of their own, which are tried in every order. */
+static pipc_status_t bind_own_once(void *arg)
+{
+    const pipc__topo_t *t = arg;
+    hwloc_const_bitmap_t cpus[] = {t->numas[1].cpus, t->numas[0].cpus, t->numas[0].cpus};
+    pipc__bind_request_t req = {.mode = PIPC__BIND_SWITCH, .nranks = 3, .rank_cpus = cpus};
+    pipc__bind_cost_t cost;
+    pipc__binding_t b;
+    pipc_status_t st;
+
+    req.ngpus = pipc__topo_list(t, PIPC__TOPO_GPU, req.gpus, PIPC__BIND_MAX);
+    st = pipc__bind(t, &req, &b, NULL);
+    return st ? st : pipc__bind_cost(t, &req, b.order, 3, &cost, NULL);
+}
+
 static pipc_status_t cores_once(void *arg)
 {
     const pipc__topo_t *t = arg;
@@ -194,6 +209,7 @@ static void binding(void **state)
     (void)state;
     assert_int_equal(pipc__topo_synthetic(&t, "2x[sw:4gpu+1nic]", NULL), PIPC_OK);
     sweep(bind_once, t);
+    sweep(bind_own_once, t);
     sweep(cores_once, t);
     pipc__topo_free(t);
 }
