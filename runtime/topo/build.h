@@ -1,4 +1,5 @@
-/* topo/build.h - how a source makes a tree; only the sources in this folder include it.
+/* topo/build.h - how a source makes a tree; only sources include it, those of this folder and NVML
+ * (tools/topo/nvml.c).
  *
  * Objects are added in preorder (topo.h): first an object, then all that is below it.
  */

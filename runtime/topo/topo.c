@@ -155,6 +155,24 @@ int pipc__topo_by_addr(const pipc__topo_t *topo, pipc__pci_addr_t addr)
     return PIPC__UNKNOWN;
 }
 
+int pipc__topo_bus_index(const pipc__topo_t *topo, int gpu)
+{
+    const pipc__pci_addr_t a = topo->objs[gpu].addr;
+    int before = 0;
+
+    for (int i = 0; i < topo->nobjs; i++) {
+        const pipc__topo_obj_t *o = &topo->objs[i];
+        bool known = o->addr.domain >= 0;
+        if (o->kind != PIPC__TOPO_GPU || i == gpu)
+            continue;
+        if (a.domain >= 0)
+            before += known && pipc__pci_compare(o->addr, a) < 0;
+        else
+            before += known || i < gpu;
+    }
+    return before;
+}
+
 int pipc__topo_numa_of(const pipc__topo_t *topo, int obj)
 {
     for (; obj >= 0; obj = topo->objs[obj].parent) {

@@ -114,6 +114,10 @@ int pipc__topo_list(const pipc__topo_t *topo, pipc__topo_kind_t kind, int *out, 
 int pipc__topo_gpu_by_minor(const pipc__topo_t *topo, int minor);
 int pipc__topo_by_addr(const pipc__topo_t *topo, pipc__pci_addr_t addr);
 
+/* The place of a GPU among all in PCI bus order, from 0, as nvidia-smi counts and CUDA under
+ * CUDA_DEVICE_ORDER=PCI_BUS_ID. GPUs without an address come last, in tree order. */
+int pipc__topo_bus_index(const pipc__topo_t *topo, int gpu);
+
 /* Switch groups. The group of a GPU is the deepest switch at or above its parent that it shares
  * with another GPU or NIC of another device; a switch inside a card is not shared. Returns an
  * object index, or PIPC__UNKNOWN for a GPU that shares no switch. */

@@ -19,7 +19,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/topo/build.h"
 #include "runtime/topo/link.h"
 
 typedef struct writer {
@@ -47,23 +46,12 @@ static bool is_endpoint(const pipc__topo_obj_t *o)
     return o->kind == PIPC__TOPO_GPU || o->kind == PIPC__TOPO_NIC;
 }
 
-/* NCCL's number of a GPU is NVML's, which follows bus addresses. */
-static int number_of(const pipc__topo_t *topo, int gpu)
-{
-    int n = 0;
-
-    for (int i = 0; i < topo->nobjs; i++)
-        n += topo->objs[i].kind == PIPC__TOPO_GPU &&
-             pipc__pci_compare(topo->objs[i].addr, topo->objs[gpu].addr) < 0;
-    return n;
-}
-
 static void put_gpu(writer_t *w, int obj)
 {
     bool links = false;
 
     indent(w);
-    fprintf(w->out, "<gpu dev=\"%d\"", number_of(w->topo, obj));
+    fprintf(w->out, "<gpu dev=\"%d\"", pipc__topo_bus_index(w->topo, obj)); /* as NVML numbers */
     for (int i = 0; i < w->topo->nobjs; i++) {
         int n = pipc__topo_nvlinks(w->topo, obj, i);
         if (n <= 0)

@@ -152,7 +152,7 @@ check_PROGRAMS += tests/unit/topo_nomem
 endif
 tests_unit_topo_nomem_SOURCES = tests/unit/topo_nomem.c
 tests_unit_topo_nomem_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_topo_nomem_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS) $(HWLOC_LIBS)
+tests_unit_topo_nomem_LDADD = libpipc-topofiles.la $(UNIT_LIBS) $(JANSSON_LIBS) $(HWLOC_LIBS)
 tests_unit_topo_nomem_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
 	-Wl,--wrap=hwloc_bitmap_alloc,--wrap=hwloc_bitmap_dup,--wrap=hwloc_bitmap_copy
 

@@ -16,6 +16,10 @@
 #include <jansson.h>
 
 #include "runtime/bind/bind.h"
+#include "runtime/topo/build.h"
+#include "runtime/topo/compare.h"
+#include "runtime/topo/files.h"
+#include "runtime/topo/svg.h"
 #include "runtime/topo/topo.h"
 
 static long left = -1; /* allocations until one fails; -1: none fails */
@@ -236,11 +240,91 @@ static void json(void **state)
     pipc__topo_free(t);
 }
 
+static char snapshot[] = "/tmp/pipc-nomem-XXXXXX";
+
+static pipc_status_t json_file_once(void *arg)
+{
+    pipc__topo_t *t;
+    pipc_status_t st = pipc__topo_json_file(&t, snapshot, NULL);
+
+    (void)arg;
+    assert_int_equal(t == NULL, st != PIPC_OK);
+    pipc__topo_free(t);
+    /* Jansson says where it stopped, not that it had no memory. */
+    return st == PIPC_ERR_INVALID && failed ? PIPC_ERR_NOMEM : st;
+}
+
+static void json_file(void **state)
+{
+    pipc__topo_t *t;
+    FILE *f = fdopen(mkstemp(snapshot), "w");
+
+    (void)state;
+    assert_int_equal(pipc__topo_synthetic(&t, "[sw:2x[sw:2gpu]+1nic]", NULL), PIPC_OK);
+    assert_true(
+        pipc__topo_set_nvlinks(t, pipc__topo_gpu_by_minor(t, 0), pipc__topo_gpu_by_minor(t, 1), 4));
+    assert_int_equal(pipc__topo_print_json(t, f, NULL), PIPC_OK);
+    fclose(f);
+    sweep(json_file_once, NULL);
+    unlink(snapshot);
+    pipc__topo_free(t);
+}
+
+typedef struct two {
+    pipc__topo_t *a, *b;
+} two_t;
+
+static pipc_status_t compare_once(void *arg)
+{
+    const two_t *two = arg;
+    pipc__change_t *list;
+    int n;
+    pipc_status_t st = pipc__topo_compare(two->a, two->b, &list, &n, NULL);
+
+    assert_int_equal(list == NULL, st != PIPC_OK);
+    free(list);
+    return st;
+}
+
+static void compare(void **state)
+{
+    two_t two;
+
+    (void)state;
+    assert_int_equal(pipc__topo_synthetic(&two.a, "2x[sw:2x[sw:4gpu]+1nic]", NULL), PIPC_OK);
+    assert_int_equal(pipc__topo_synthetic(&two.b, "2x[sw:3x[sw:gpu]+4nic]", NULL), PIPC_OK);
+    sweep(compare_once, &two);
+    pipc__topo_free(two.a);
+    pipc__topo_free(two.b);
+}
+
+static pipc_status_t svg_once(void *t)
+{
+    FILE *f = fopen("/dev/null", "w");
+    pipc_status_t st;
+
+    assert_non_null(f);
+    st = pipc__topo_print_svg(t, "", "", f, NULL);
+    fclose(f);
+    return st;
+}
+
+static void svg(void **state)
+{
+    pipc__topo_t *t;
+
+    (void)state;
+    assert_int_equal(pipc__topo_synthetic(&t, "2x[sw:2gpu+1nic]", NULL), PIPC_OK);
+    sweep(svg_once, t);
+    pipc__topo_free(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(synthetic), cmocka_unit_test(sysroot), cmocka_unit_test(live),
-        cmocka_unit_test(binding),   cmocka_unit_test(json),
+        cmocka_unit_test(binding),   cmocka_unit_test(json),    cmocka_unit_test(json_file),
+        cmocka_unit_test(compare),   cmocka_unit_test(svg),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

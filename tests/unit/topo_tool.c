@@ -111,12 +111,14 @@ static void the_binding_of_ranks(void **state)
     assert_int_equal(
         run("--ranks=3 --bind=map:3,0 --synthetic '2x[sw:2gpu+1nic]'", out, sizeof(out)), 0);
     assert_string_equal(
-        out, "rank  gpu           minor  NUMA  nic           group         CPUs\n"
-             "   0  0000:0c:00.0      3     1  0000:0d:00.0  0000:09:00.0  8-11 (GPU shared)\n"
-             "   1  0000:03:00.0      0     0  0000:05:00.0  0000:01:00.0  0-7\n"
-             "   2  0000:0c:00.0      3     1  0000:0d:00.0  0000:09:00.0  12-15 (GPU shared)\n");
+        out,
+        "rank  gpu           index  minor  NUMA  nic           group         CPUs\n"
+        "   0  0000:0c:00.0      3      3     1  0000:0d:00.0  0000:09:00.0  8-11 (GPU shared)\n"
+        "   1  0000:03:00.0      0      0     0  0000:05:00.0  0000:01:00.0  0-7\n"
+        "   2  0000:0c:00.0      3      3     1  0000:0d:00.0  0000:09:00.0  12-15 (GPU shared)\n");
     assert_int_equal(run("--ranks=2 --bind=none --synthetic '[2gpu]'", out, sizeof(out)), 0);
-    assert_non_null(strstr(out, "   1  -                 -     -  -             -             -"));
+    assert_non_null(
+        strstr(out, "   1  -                 -      -     -  -             -             -"));
     assert_int_equal(run("--json --ranks=2 --synthetic '[sw:2gpu]'", out, sizeof(out)), 0);
     json_t *all = json_loads(out, 0, &why), *binding = json_object_get(all, "binding");
     assert_int_equal(json_array_size(binding), 2);

@@ -144,18 +144,20 @@ static const char *name_or(const pipc__topo_t *topo, int obj, const char *other)
 static bool print_rank(const answer_t *a, const pipc__topo_t *topo, int r, FILE *out)
 {
     const pipc__bind_rank_t *rank = &a->binding.rank[r];
-    char numa[16] = "-", minor[16] = "-", *cpus = NULL;
+    char numa[16] = "-", minor[16] = "-", index[16] = "-", *cpus = NULL;
 
     if (rank->numa >= 0)
         snprintf(numa, sizeof(numa), "%d", topo->numas[rank->numa].os_index);
+    if (rank->gpu >= 0)
+        snprintf(index, sizeof(index), "%d", pipc__topo_bus_index(topo, rank->gpu));
     if (rank->gpu >= 0 && topo->objs[rank->gpu].minor >= 0)
         snprintf(minor, sizeof(minor), "%d", topo->objs[rank->gpu].minor);
     if (a->cpus[r] && hwloc_bitmap_list_asprintf(&cpus, a->cpus[r]) < 0)
         return false;
-    fprintf(out, "%4d  %-12s  %5s  %4s  %-12s  %-12s  %s%s%s\n", r, name_or(topo, rank->gpu, "-"),
-            minor, numa, name_or(topo, rank->nic, "-"), name_or(topo, rank->group, "-"),
-            cpus && *cpus ? cpus : "-", cpus && *cpus && !a->near[r] ? " (not near)" : "",
-            rank->shared ? " (GPU shared)" : "");
+    fprintf(out, "%4d  %-12s  %5s  %5s  %4s  %-12s  %-12s  %s%s%s\n", r,
+            name_or(topo, rank->gpu, "-"), index, minor, numa, name_or(topo, rank->nic, "-"),
+            name_or(topo, rank->group, "-"), cpus && *cpus ? cpus : "-",
+            cpus && *cpus && !a->near[r] ? " (not near)" : "", rank->shared ? " (GPU shared)" : "");
     free(cpus);
     return true;
 }
@@ -168,8 +170,8 @@ pipc_status_t topo_binding_print(const pipc__bind_request_t *req, const pipc__to
 
     if (st)
         return st;
-    fprintf(out, "%4s  %-12s  %5s  %4s  %-12s  %-12s  %s\n", "rank", "gpu", "minor", "NUMA", "nic",
-            "group", "CPUs");
+    fprintf(out, "%4s  %-12s  %5s  %5s  %4s  %-12s  %-12s  %s\n", "rank", "gpu", "index", "minor",
+            "NUMA", "nic", "group", "CPUs");
     for (int r = 0; r < a->binding.nranks && !st; r++)
         if (!print_rank(a, topo, r, out))
             st = pipc__fail(err, PIPC_ERR_NOMEM, "binding: out of memory");

@@ -24,7 +24,7 @@ int topo_binding_ranks(const pipc__cli_t *cli, topo_wants_t *w, const char *valu
 int topo_binding_mode(const pipc__cli_t *cli, topo_wants_t *w, const char *value);
 
 /* What the plugin would do with all GPUs and all CPUs of the machine: as a table, and as the JSON
- * array [{"rank", "gpu", "minor", "numa", "cpus", "near", "nic", "group", "shared"}]. */
+ * array [{"rank", "gpu", "index", "minor", "numa", "cpus", "near", "nic", "group", "shared"}]. */
 pipc_status_t topo_binding_print(const pipc__bind_request_t *req, const pipc__topo_t *topo,
                                  FILE *out, pipc__error_t *err);
 pipc_status_t topo_binding_json(const pipc__bind_request_t *req, const pipc__topo_t *topo,
