@@ -2,17 +2,18 @@
 
 # An administrator's file is never overwritten. (A prerequisite, as other parts may have some too.)
 pipcconfdir = $(sysconfdir)/pcie-ipc
-EXTRA_DIST += etc/pcie-ipc.conf
-install-data-local: install-gate-conf
-uninstall-local: uninstall-gate-conf
-.PHONY: install-gate-conf uninstall-gate-conf
-install-gate-conf:
+PIPC_CONFS = pcie-ipc.conf links.conf
+EXTRA_DIST += etc/pcie-ipc.conf etc/links.conf
+install-data-local: install-confs
+uninstall-local: uninstall-confs
+.PHONY: install-confs uninstall-confs
+install-confs:
 	$(MKDIR_P) "$(DESTDIR)$(pipcconfdir)"
-	test -e "$(DESTDIR)$(pipcconfdir)/pcie-ipc.conf" || \
-	    $(INSTALL_DATA) $(srcdir)/etc/pcie-ipc.conf "$(DESTDIR)$(pipcconfdir)/pcie-ipc.conf"
-uninstall-gate-conf:
-	! cmp -s $(srcdir)/etc/pcie-ipc.conf "$(DESTDIR)$(pipcconfdir)/pcie-ipc.conf" || \
-	    rm -f "$(DESTDIR)$(pipcconfdir)/pcie-ipc.conf"
+	for f in $(PIPC_CONFS); do test -e "$(DESTDIR)$(pipcconfdir)/$$f" || \
+	    $(INSTALL_DATA) $(srcdir)/etc/$$f "$(DESTDIR)$(pipcconfdir)/$$f" || exit; done
+uninstall-confs:
+	for f in $(PIPC_CONFS); do ! cmp -s $(srcdir)/etc/$$f "$(DESTDIR)$(pipcconfdir)/$$f" || \
+	    rm -f "$(DESTDIR)$(pipcconfdir)/$$f"; done
 
 # The plugin's line: generated, as it names the plugin's path. An administrator's is never overwritten.
 if HAVE_SLURM

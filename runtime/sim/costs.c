@@ -29,6 +29,8 @@ const char *pipc__profile_name(pipc__profile_t profile)
     {                                                                                              \
         section, key, PIPC__COST_NUMBER, unit, def, least, most, offsetof(pipc__costs_t, field)    \
     }
+#define MEMORY(name, p, gbps)                                                                      \
+    NUMBER(name, "memory_gbps", exec[p].memory_gbps, "GB/s", gbps, 1e-3, 1e6)
 #define EXEC(name, p, call, op, step, local, engines_, copy, reduce)                               \
     NUMBER(name, "call_usec", exec[p].call_usec, "us", call, 0, 1e6),                              \
         NUMBER(name, "op_usec", exec[p].op_usec, "us", op, 0, 1e6),                                \
@@ -64,11 +66,15 @@ const pipc__cost_key_t pipc__cost_keys[] = {
     NUMBER("socket", "gbps", socket_gbps, "GB/s", "32", 1e-3, 1e5),
     NUMBER("socket", "usec", socket_usec, "us", "0.5", 0, 1e6),
     NUMBER("memory", "host_gbps", host_gbps, "GB/s", "150", 1e-3, 1e6),
-    NUMBER("memory", "gpu_gbps", gpu_gbps, "GB/s", "1500", 1e-3, 1e6),
+    MEMORY("p2p", PIPC__PROFILE_P2P, "1500"),
     EXEC("p2p", PIPC__PROFILE_P2P, "4.5", "1", "1.4", "0.7", "4", "300", "1000"),
+    MEMORY("nvlink", PIPC__PROFILE_NVLINK, "3000"),
     EXEC("nvlink", PIPC__PROFILE_NVLINK, "4.5", "1", "1.4", "0.7", "4", "364", "2500"),
-    EXEC("host", PIPC__PROFILE_HOST, "4.5", "1", "2.4", "0.7", "4", "52", "52"),
-    EXEC("cpu", PIPC__PROFILE_CPU, "0.1", "0.02", "0.1", "0.05", "1", "10", "10"),
+    MEMORY("host", PIPC__PROFILE_HOST, "1500"),
+    EXEC("host", PIPC__PROFILE_HOST, "4.5", "1", "2.4", "0.7", "4", "300", "1000"),
+    EXEC("cpu", PIPC__PROFILE_CPU, "0.06", "0.01", "0.05", "0.024", "1",
+         "16K:19.9 64K:16.8 256K:14.8 1M:19.3 4M:37.7 16M:27.6 64M:17 544M:14.3",
+         "16K:18.7 64K:11.2 256K:13.5 1M:15 4M:20.5 16M:14.8 64M:9.85 544M:9.39"),
     {NULL, NULL, PIPC__COST_NUMBER, NULL, NULL, 0, 0, 0},
 };
 

@@ -32,11 +32,12 @@ const char *pipc__profile_name(pipc__profile_t profile);
 
 /* The executor's part. All lanes of a stage count as one. */
 typedef struct pipc__exec_costs {
-    double call_usec;  /* a call without any step: launch, first and last instruction */
-    double op_usec;    /* beginning a copy or a sum, whatever its size */
-    double step_usec;  /* from a signal at one rank until the wait at another one is over */
-    double local_usec; /* the same between two stages of a rank */
-    double engines;    /* stages of a rank that run at full speed at the same time */
+    double call_usec;   /* a call without any step: launch, first and last instruction */
+    double op_usec;     /* beginning a copy or a sum, whatever its size */
+    double step_usec;   /* from a signal at one rank until the wait at another one is over */
+    double local_usec;  /* the same between two stages of a rank */
+    double memory_gbps; /* a GPU's own memory, all reading and writing; CPU: not used */
+    double engines;     /* stages of a rank that run at full speed at the same time */
     /* By the working set, which is what a rank reads and writes in a call: caches make small ones
      * faster, grids that are not full yet make them slower. 10^9 bytes a second. */
     pipc__curve_t copy_gbps;   /* bytes copied */
@@ -52,7 +53,7 @@ typedef struct pipc__costs {
     double crowd, crowd_least;               /* [switch] */
     double root_p2p, root_usec;              /* [root] */
     double socket_gbps, socket_usec;         /* [socket] */
-    double host_gbps, gpu_gbps;              /* [memory] */
+    double host_gbps;                        /* [memory] */
     pipc__exec_costs_t exec[PIPC__PROFILES]; /* [p2p], [nvlink], [host], [cpu] */
 } pipc__costs_t;
 

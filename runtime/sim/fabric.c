@@ -235,7 +235,8 @@ static void add_rank(maker_t *m, int r)
         if (m->gpu[q] == m->gpu[r])
             f->memory[r] = f->memory[q]; /* ranks that share a GPU share its memory */
     if (m->gpu[r] >= 0 && f->memory[r] < 0)
-        link = add_single(m, PIPC__SIM_RANK_MEMORY, "memory of rank ", r, 1e9 * m->costs->gpu_gbps);
+        link =
+            add_single(m, PIPC__SIM_RANK_MEMORY, "memory of rank ", r, 1e9 * f->exec.memory_gbps);
     if (f->memory[r] < 0 && !m->no_memory)
         f->memory[r] = f->links[link].resource[0];
     link = add_single(m, PIPC__SIM_ENGINE, m->gpu[r] < 0 ? "core of rank " : "blocks of rank ", r,

@@ -18,8 +18,11 @@
 #include "runtime/sim/cut.h"
 #include "runtime/sim/share.h"
 
-#define FIRST_ROUNDS 6   /* full rounds that are simulated before it is asked whether they repeat */
-#define SAME_PERIOD 2e-3 /* a round takes as long as the one before it, but for this part */
+#define FIRST_ROUNDS 6 /* rounds that have ended when it is first asked whether they repeat */
+#define MOST_ROUNDS 96 /* when they are taken to do: 6, 12, 24, ... */
+#define ENDS_KEPT 512  /* rounds of which ends are kept: an actor can't be far ahead of another */
+#define SAME_PERIOD                                                                                \
+    5e-3 /* a span of rounds takes as long as the one before it, but for this part */
 
 typedef enum state { GOES_ON, BEGINS, FLOWS, WAITS, ENDED } state_t;
 
@@ -45,6 +48,8 @@ typedef struct sim {
     pipc__cut_t cut;
     double copy_rate, reduce_rate; /* of an engine, bytes a second */
     uint64_t rounds;               /* that are simulated; the last one is the call's last */
+    uint64_t ask_at;               /* rounds done when it is asked whether they repeat */
+    bool left_out;                 /* some were */
     double now;
     actor_t actor[PIPC__FLOWS_MAX];
     int nactors;
@@ -54,7 +59,7 @@ typedef struct sim {
     event_t *heap;
     int nheap, heap_cap;
     uint64_t *flags; /* [rank][place][PIPC__FLAGS_MAX]: rounds that were signalled */
-    double *ends;    /* [rounds * nactors]: when an actor ended a round */
+    double *ends;    /* [ENDS_KEPT * nactors]: when an actor ended a round */
     pipc__share_room_t room;
     bool no_memory;
 } sim_t;
@@ -137,7 +142,8 @@ static void step(sim_t *s, actor_t *a)
     const pipc__program_t *prog = program_of(s, a);
 
     if (a->pc == prog->nops) {
-        s->ends[a->round * (uint64_t)s->nactors + (uint64_t)(a - s->actor)] = s->now;
+        if (a->round < ENDS_KEPT)
+            s->ends[a->round * (uint64_t)s->nactors + (uint64_t)(a - s->actor)] = s->now;
         a->pc = 0;
         if (++a->round == s->rounds)
             a->state = ENDED;
@@ -244,7 +250,46 @@ static pipc_status_t stuck(const sim_t *s, pipc__error_t *err)
                       s->call->plan->name);
 }
 
-static pipc_status_t run(sim_t *s, pipc__error_t *err)
+/* ---- rounds ---------------------------------------------------------------------------------- */
+
+/* How long a round takes once all take the same; 0 when they don't yet. Of the @done rounds that
+ * all actors have ended two spans are compared, longer ones the more there are: some plans come to
+ * a rhythm of several rounds, and some to none, but to an average. */
+static double period(const sim_t *s, uint64_t done)
+{
+    uint64_t n = (uint64_t)s->nactors, span = (done - 1) / 3;
+    const double *late = s->ends + (done - 1) * n, *mid = late - span * n, *early = mid - span * n;
+    double all = late[0] - mid[0];
+
+    for (uint64_t i = 0; i < n && done < MOST_ROUNDS; i++)
+        if (fabs(late[i] - mid[i] - all) > SAME_PERIOD * all ||
+            fabs(mid[i] - early[i] - all) > SAME_PERIOD * all)
+            return 0;
+    return all / (double)span;
+}
+
+/* Once rounds repeat, leave out those between the ones that have begun and the last one; *left_out
+ * gets what they would have taken. Asked at 6, 12, 24, ... rounds. */
+static void leave_out(sim_t *s, double *left_out)
+{
+    uint64_t done = UINT64_MAX, begun = 0;
+
+    for (int i = 0; i < s->nactors; i++) {
+        done = s->actor[i].round < done ? s->actor[i].round : done;
+        begun = s->actor[i].round > begun ? s->actor[i].round : begun;
+    }
+    if (done < s->ask_at || done > ENDS_KEPT || s->left_out)
+        return;
+    s->ask_at *= 2;
+    double each = begun + 3 < s->rounds ? period(s, done) : 0;
+    if (each <= 0)
+        return;
+    s->left_out = true;
+    *left_out = each * (double)(s->rounds - (begun + 3));
+    s->rounds = begun + 3;
+}
+
+static pipc_status_t run(sim_t *s, double *left_out, pipc__error_t *err)
 {
     for (;;) {
         bool all_ended = true;
@@ -258,12 +303,12 @@ static pipc_status_t run(sim_t *s, pipc__error_t *err)
                               s->call->plan->name);
         if (all_ended)
             return PIPC_OK;
+        if (!s->call->every_round)
+            leave_out(s, left_out);
         if (!advance(s))
             return stuck(s, err);
     }
 }
-
-/* ---- rounds ---------------------------------------------------------------------------------- */
 
 static void release(sim_t *s)
 {
@@ -275,13 +320,14 @@ static void release(sim_t *s)
     pipc__share_release(&s->room);
 }
 
-/* Simulate @rounds rounds of the call, from the beginning. */
-static pipc_status_t simulate(sim_t *s, uint64_t rounds, pipc__error_t *err)
+static pipc_status_t simulate(sim_t *s, pipc__sim_result_t *out, pipc__error_t *err)
 {
     const pipc__plan_t *p = s->call->plan;
     size_t nflags = (size_t)p->nranks * 2 * PIPC__FLAGS_MAX;
+    double left_out = 0;
 
-    s->rounds = rounds;
+    s->rounds = out->rounds;
+    s->ask_at = FIRST_ROUNDS;
     for (int r = 0; r < p->nranks; r++)
         for (int g = 0; g < p->nstages; g++) {
             pipc__hop_t *hops = calloc((size_t)s->f->nresources, sizeof(*hops));
@@ -289,47 +335,12 @@ static pipc_status_t simulate(sim_t *s, uint64_t rounds, pipc__error_t *err)
             s->actor[s->nactors++] = (actor_t){.rank = r, .stage = g, .hops = hops};
         }
     s->flags = calloc(nflags, sizeof(*s->flags));
-    s->ends = calloc((size_t)rounds * (size_t)s->nactors, sizeof(*s->ends));
+    s->ends = calloc(ENDS_KEPT * (size_t)s->nactors, sizeof(*s->ends));
     s->no_memory |= !s->flags || !s->ends || !pipc__share_room(&s->room, s->f->nresources);
-    return run(s, err);
-}
-
-/* How long a round takes once all take the same; 0 when they don't yet. Two spans of rounds are
- * compared, longer ones the more rounds there are: some plans come to a rhythm of several rounds.
- * The last two rounds are left out: the one is shorter, and the other shares links with it. */
-static double period(const sim_t *s)
-{
-    uint64_t n = (uint64_t)s->nactors, span = (s->rounds - 3) / 3;
-    const double *late = s->ends + (s->rounds - 3) * n, *mid = late - span * n;
-    const double *early = mid - span * n;
-    double all = late[0] - mid[0];
-
-    for (uint64_t i = 0; i < n; i++)
-        if (fabs(late[i] - mid[i] - all) > SAME_PERIOD * all ||
-            fabs(mid[i] - early[i] - all) > SAME_PERIOD * all)
-            return 0;
-    return all / (double)span;
-}
-
-/* Some rounds and the last one; the others take as long as those that repeat. */
-static pipc_status_t simulate_some(sim_t *s, pipc__sim_result_t *out, pipc__error_t *err)
-{
-    const sim_t fresh = *s;
-    pipc_status_t st = PIPC_OK;
-
-    for (uint64_t full = FIRST_ROUNDS; !st; full *= 2) {
-        double each = 0;
-        bool all = s->call->every_round || full + 1 >= out->rounds;
-        out->simulated = all ? out->rounds : full + 1;
-        st = simulate(s, out->simulated, err);
-        if (!st && !all)
-            each = period(s);
-        out->usec = 1e6 * (s->now + each * (double)(out->rounds - out->simulated));
-        release(s);
-        *s = fresh;
-        if (all || each > 0)
-            break;
-    }
+    pipc_status_t st = run(s, &left_out, err);
+    out->simulated = s->rounds;
+    out->usec = 1e6 * (s->now + left_out);
+    release(s);
     return st;
 }
 
@@ -405,7 +416,7 @@ pipc_status_t pipc__simulate(pipc__sim_result_t *out, const pipc__fabric_t *f,
         out->working_set = pipc__cut_working_set(&s->cut, call);
         s->copy_rate = 1e9 * pipc__curve_at(&f->exec.copy_gbps, out->working_set);
         s->reduce_rate = 1e9 * pipc__curve_at(&f->exec.reduce_gbps, out->working_set);
-        st = out->rounds ? simulate_some(s, out, err) : PIPC_OK;
+        st = out->rounds ? simulate(s, out, err) : PIPC_OK;
         out->usec += f->exec.call_usec;
     }
     if (!st)

@@ -248,3 +248,10 @@ tests_unit_plan_scale_SOURCES = tests/unit/plan_scale.c tests/unit/rank_exec.c t
 	tests/unit/ranks.c tests/unit/ranks.h
 tests_unit_plan_scale_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_scale_LDADD = libpipc-exec.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/sim
+endif
+tests_unit_sim_SOURCES = tests/unit/sim.c
+tests_unit_sim_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_sim_LDADD = libpipc-sim.la $(UNIT_LIBS) -lm

@@ -18,7 +18,8 @@
 #include "runtime/tools/plan/calibrate.h"
 
 #define KNOTS_MAX 8
-#define COSTS_MAX (2 + 2 * KNOTS_MAX)
+#define SINGLE 3 /* costs that are no curve */
+#define COSTS_MAX (SINGLE + 2 * KNOTS_MAX)
 #define KNOT_FIRST ((size_t)4 << 10) /* below, latency is all that there is to see */
 #define TOGETHER 2e-3                /* weight of a difference that no measurement asks for */
 #define STEP_FIRST 0.5               /* of a logarithm */
@@ -45,6 +46,15 @@ static pipc__exec_costs_t *costs_of(const fit_t *f)
 /* Predict all rows with the costs as they stand; *after or *before of each gets it. */
 static bool predict(fit_t *f, bool after)
 {
+    plan_machine_t *m = f->m;
+    pipc__fabric_t *was = m->fabric;
+
+    f->st = pipc__fabric_make(&m->fabric, m->topo, &m->binding, &m->costs, was->profile, f->err);
+    if (f->st) {
+        m->fabric = was;
+        return false;
+    }
+    pipc__fabric_free(was);
     for (int i = 0; i < f->set->nrows; i++) {
         measured_t *r = &f->set->row[i];
         pipc__sim_result_t result;
@@ -52,8 +62,7 @@ static bool predict(fit_t *f, bool after)
                                  .count = r->bytes / r->elem_bytes,
                                  .elem_bytes = r->elem_bytes,
                                  .staging_bytes = f->w->staging_bytes};
-        f->m->fabric->exec = *costs_of(f);
-        f->st = pipc__simulate(&result, f->m->fabric, &call, f->err);
+        f->st = pipc__simulate(&result, m->fabric, &call, f->err);
         if (f->st)
             return false;
         *(after ? &r->after : &r->before) = result.usec;
@@ -71,9 +80,10 @@ static void apply(fit_t *f)
     c->op_usec *= exp(f->x[1]);
     c->step_usec *= exp(f->x[1]);
     c->local_usec *= exp(f->x[1]);
+    c->memory_gbps *= exp(f->x[2]);
     for (int i = 0; i < f->nknots; i++) {
-        c->copy_gbps.value[i] *= exp(f->x[2 + i]);
-        c->reduce_gbps.value[i] *= exp(f->x[2 + f->nknots + i]);
+        c->copy_gbps.value[i] *= exp(f->x[SINGLE + i]);
+        c->reduce_gbps.value[i] *= exp(f->x[SINGLE + f->nknots + i]);
     }
 }
 
@@ -100,7 +110,7 @@ static double error_of(fit_t *f)
             tie += square(log(c->copy_gbps.value[i] / c->copy_gbps.value[i - 1])) +
                    square(log(c->reduce_gbps.value[i] / c->reduce_gbps.value[i - 1]));
     }
-    return sum + TOGETHER * tie + TOGETHER * square(f->x[1]);
+    return sum + TOGETHER * tie + TOGETHER * (square(f->x[1]) + square(f->x[2]));
 }
 
 static double working_set(fit_t *f, const measured_t *r)
@@ -150,7 +160,7 @@ static void place_knots(fit_t *f)
         s->copy_gbps.value[i] = pipc__curve_at(&was.copy_gbps, at);
         s->reduce_gbps.value[i] = pipc__curve_at(&was.reduce_gbps, at);
     }
-    f->nx = 2 + 2 * f->nknots;
+    f->nx = SINGLE + 2 * f->nknots;
 }
 
 static void search(fit_t *f)

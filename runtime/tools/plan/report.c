@@ -157,12 +157,13 @@ int plan_report_json(const plan_machine_t *m, const plan_wants_t *w, const pipc_
                      const pipc__sim_result_t *result)
 {
     json_t *o = json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:f, s:o, s:o, s:o}", "version", 1,
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:f, s:f, s:f, s:o, s:o, s:o}", "version", 1,
         "topology", m->topo->source, "profile", pipc__profile_name(m->fabric->profile), "costs",
         m->costs_from, "plan", plan->name, "collective", pipc__collective_name(plan->collective),
-        "bytes", (json_int_t)w->bytes, "rounds", (json_int_t)result->rounds, "usec", result->usec,
-        "algbw_gbps", result->algbw, "busbw_gbps", result->busbw, "ranks", json_ranks(m),
-        "limited_by", json_limit(m, result), "links", json_links(m, result, (double)w->bytes));
+        "bytes", (json_int_t)w->bytes, "rounds", (json_int_t)result->rounds, "simulated_rounds",
+        (json_int_t)result->simulated, "usec", result->usec, "algbw_gbps", result->algbw,
+        "busbw_gbps", result->busbw, "ranks", json_ranks(m), "limited_by", json_limit(m, result),
+        "links", json_links(m, result, (double)w->bytes));
     int failed = !o || json_dumpf(o, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
 
     printf("\n");
