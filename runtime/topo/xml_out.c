@@ -10,9 +10,9 @@
  * and widths that both ends can do. Its reader is not a whole XML parser: no declaration, and
  * attributes in double quotes.
  *
- * Unknown facts of a pci are "" and "0", which NCCL takes for "not told"; without the attribute it
- * would refuse a switch. The compute capability of a GPU and the speed of a network device are left
- * out instead: NCCL fills in what is not there and believes what is, so 0 would be 0.
+ * What is not known is left out: for every device that it uses, and all above it, NCCL asks the
+ * machine for the attributes that are not there, and believes those that are. An empty link_speed
+ * would be a link of 8 GT/s to it, and a network device's speed of 0 one of 10 Gbit/s.
  */
 #include "runtime/topo/xml_out.h"
 
@@ -90,10 +90,8 @@ static int class_of(const pipc__topo_obj_t *o)
 
 static void put_id(writer_t *w, const char *name, int id)
 {
-    fprintf(w->out, " %s=\"", name);
     if (id >= 0)
-        fprintf(w->out, "0x%04x", (unsigned int)id);
-    fputc('"', w->out);
+        fprintf(w->out, " %s=\"0x%04x\"", name, (unsigned int)id);
 }
 
 static void put_pci(writer_t *w, int obj)
@@ -113,10 +111,11 @@ static void put_pci(writer_t *w, int obj)
     fprintf(w->out, "<pci busid=\"%s\" class=\"0x%06x\"", name, (unsigned int)class_of(o));
     put_id(w, "vendor", o->vendor);
     put_id(w, "device", o->device);
-    fputs(" subsystem_vendor=\"\" subsystem_device=\"\" link_speed=\"", w->out);
     if (mts >= 0)
-        fprintf(w->out, "%d.%d GT/s PCIe", mts / 1000, mts % 1000 / 100);
-    fprintf(w->out, "\" link_width=\"%d\">\n", width < 0 ? 0 : width);
+        fprintf(w->out, " link_speed=\"%d.%d GT/s PCIe\"", mts / 1000, mts % 1000 / 100);
+    if (width >= 0)
+        fprintf(w->out, " link_width=\"%d\"", width);
+    fputs(">\n", w->out);
 }
 
 /* All below @top, whose end is @end: switches as they nest, bridges left out. */
@@ -155,6 +154,26 @@ static void put_affinity(hwloc_const_bitmap_t cpus, FILE *out)
     }
 }
 
+static void open_cpu(writer_t *w, int numa, const pipc__xml_cpu_t *cpu)
+{
+    const pipc__topo_numa_t *n = numa < 0 ? NULL : &w->topo->numas[numa];
+
+    indent(w);
+    fprintf(w->out, "<cpu numaid=\"%d\"", n ? n->os_index : -1);
+    if (n && !hwloc_bitmap_iszero(n->cpus)) {
+        fputs(" affinity=\"", w->out);
+        put_affinity(n->cpus, w->out);
+        fputc('"', w->out);
+    }
+    if (cpu && cpu->arch)
+        fprintf(w->out, " arch=\"%s\"", cpu->arch);
+    if (cpu && cpu->arch && cpu->vendor && cpu->family >= 0 && cpu->model >= 0)
+        fprintf(w->out, " vendor=\"%s\" familyid=\"%d\" modelid=\"%d\"", cpu->vendor, cpu->family,
+                cpu->model);
+    fputs(">\n", w->out);
+    w->depth++;
+}
+
 /* A NUMA node, or all that is on none that is known (@numa PIPC__UNKNOWN). */
 static void put_cpu(writer_t *w, int numa, const pipc__xml_cpu_t *cpu)
 {
@@ -164,22 +183,8 @@ static void put_cpu(writer_t *w, int numa, const pipc__xml_cpu_t *cpu)
         next = pipc__topo_end(w->topo, i);
         if (pipc__topo_numa_of(w->topo, i) != numa)
             continue;
-        if (!open) {
-            indent(w);
-            fprintf(w->out, "<cpu numaid=\"%d\" affinity=\"",
-                    numa < 0 ? -1 : w->topo->numas[numa].os_index);
-            if (numa >= 0)
-                put_affinity(w->topo->numas[numa].cpus, w->out);
-            fputc('"', w->out);
-            if (cpu && cpu->arch)
-                fprintf(w->out, " arch=\"%s\"", cpu->arch);
-            if (cpu && cpu->vendor)
-                fprintf(w->out, " vendor=\"%s\"", cpu->vendor);
-            if (cpu && cpu->family >= 0 && cpu->model >= 0)
-                fprintf(w->out, " familyid=\"%d\" modelid=\"%d\"", cpu->family, cpu->model);
-            fputs(">\n", w->out);
-            w->depth++;
-        }
+        if (!open)
+            open_cpu(w, numa, cpu);
         open = true;
         put_below(w, i, next);
     }

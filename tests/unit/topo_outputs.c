@@ -328,23 +328,26 @@ static void xml_is_what_nccl_takes(void **state)
 {
     pipc__topo_t *t = synthetic("[sw:gpu+nic+40core]");
     pipc__error_t err = {PIPC_OK, ""};
+    pipc__topo_obj_t *nic = &t->objs[t->nobjs - 1], *sw = &t->objs[3];
 
     (void)state;
+    strcpy(nic->netdev, "a&b");
+    nic->vendor = 0x15b3;
+    sw->link = (pipc__link_t){4, 16, 2500, 32000};
+    t->objs[sw->parent].link = (pipc__link_t){4, 8, 2500, 16000}; /* what both ends can do */
     char *text = printed(t, as_xml);
     assert_string_equal(
         text, "<system version=\"1\">\n"
               "  <cpu numaid=\"0\" affinity=\"000000ff,ffffffff\" arch=\"x86_64\" "
               "vendor=\"GenuineIntel\" "
               "familyid=\"6\" modelid=\"143\">\n"
-              "    <pci busid=\"0000:01:00.0\" class=\"0x060400\" vendor=\"\" device=\"\" "
-              "subsystem_vendor=\"\" subsystem_device=\"\" link_speed=\"\" link_width=\"0\">\n"
-              "      <pci busid=\"0000:03:00.0\" class=\"0x030200\" vendor=\"\" device=\"\" "
-              "subsystem_vendor=\"\" subsystem_device=\"\" link_speed=\"\" link_width=\"0\">\n"
+              "    <pci busid=\"0000:01:00.0\" class=\"0x060400\" link_speed=\"16.0 GT/s PCIe\" "
+              "link_width=\"8\">\n"
+              "      <pci busid=\"0000:03:00.0\" class=\"0x030200\">\n"
               "        <gpu dev=\"0\"/>\n"
               "      </pci>\n"
-              "      <pci busid=\"0000:04:00.0\" class=\"0x020700\" vendor=\"\" device=\"\" "
-              "subsystem_vendor=\"\" subsystem_device=\"\" link_speed=\"\" link_width=\"0\">\n"
-              "        <nic/>\n"
+              "      <pci busid=\"0000:04:00.0\" class=\"0x020700\" vendor=\"0x15b3\">\n"
+              "        <nic><net name=\"a_b\" dev=\"0\"/></nic>\n"
               "      </pci>\n"
               "    </pci>\n"
               "  </cpu>\n"
