@@ -82,13 +82,20 @@ int pipc__source_exit(const pipc__source_t *source, pipc_status_t st)
 
 /* ---- which kind of file is it? --------------------------------------------------------------- */
 
-/* The first element of an XML text is @element. */
+/* Is the first element of an XML text @element? What stands before it, comments and "<?xml ...?>",
+ * is stepped over. */
 static bool starts_xml(const char *text, const char *element)
 {
-    const char *p = strstr(text, element);
+    const char *p = text;
 
-    return p && memchr(text, '<', (size_t)(p - text) + 1) &&
-           strchr(" \t\r\n>/", p[strlen(element)]);
+    while ((p = strchr(p, '<')) && (p[1] == '!' || p[1] == '?')) {
+        bool comment = strncmp(p, "<!--", 4) == 0;
+        p = strstr(p, comment ? "-->" : ">");
+        if (!p)
+            return false;
+    }
+    return p && strncmp(p + 1, element, strlen(element)) == 0 &&
+           strchr(" \t\r\n>/", p[1 + strlen(element)]);
 }
 
 /* Is there a line "00: 10 de ..."? */
@@ -115,9 +122,9 @@ pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc_
     pipc__text_clean(text, len);
     if (text[strspn(text, " \t\r\n")] == '{')
         source->kind = PIPC__SOURCE_JSON;
-    else if (starts_xml(text, "<topology"))
+    else if (starts_xml(text, "topology"))
         source->kind = PIPC__SOURCE_HWLOC_XML;
-    else if (starts_xml(text, "<system"))
+    else if (starts_xml(text, "system"))
         source->kind = PIPC__SOURCE_NCCL_XML;
     else if (has_hex_line(text))
         source->kind = PIPC__SOURCE_DUMP;

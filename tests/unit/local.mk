@@ -255,3 +255,13 @@ endif
 tests_unit_sim_SOURCES = tests/unit/sim.c
 tests_unit_sim_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_sim_LDADD = libpipc-sim.la $(UNIT_LIBS) -lm
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/topo_sources tests/unit/cli
+endif
+tests_unit_topo_sources_SOURCES = tests/unit/topo_sources.c
+tests_unit_topo_sources_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_sources_LDADD = libpipc-topofiles.la $(CMOCKA_LIBS)
+tests_unit_cli_SOURCES = tests/unit/cli.c
+tests_unit_cli_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_cli_LDADD = libpipc-topofiles.la $(CMOCKA_LIBS)
