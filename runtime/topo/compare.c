@@ -136,20 +136,19 @@ static const char *group_name(const pipc__topo_t *topo, int group)
 }
 
 /* The innermost group of @x, of A, has to be what that of @y became. The switch's address does not
- * count: a firmware that renumbers buses moves nobody. */
-static void compare_group(comparison_t *c, int x, int y)
+ * count: a firmware that renumbers buses moves nobody. True when it is. */
+static bool compare_group(comparison_t *c, int x, int y)
 {
     int ga = pipc__topo_group_above(c->a, x), gb = pipc__topo_group_above(c->b, y);
 
     if (pipc__topo_is_flat(c->a, x) || pipc__topo_is_flat(c->b, y))
-        return; /* one of the two does not see what is above */
-    if (ga < 0 && gb < 0)
-        return;
-    if (ga >= 0 && gb >= 0 && c->to[ga] == gb)
-        return;
+        return true; /* one of the two does not see what is above */
+    if ((ga < 0 && gb < 0) || (ga >= 0 && gb >= 0 && c->to[ga] == gb))
+        return true;
     pipc__change_t *change = add(c, PIPC__CHANGE_SWITCH, &c->a->objs[x]);
     snprintf(change->was, sizeof(change->was), "%s", group_name(c->a, ga));
     snprintf(change->now, sizeof(change->now), "%s", group_name(c->b, gb));
+    return false;
 }
 
 static bool is_endpoint(const pipc__topo_obj_t *o)
@@ -168,8 +167,7 @@ static void compare_pair(comparison_t *c, int x, int y)
         if (o->netdev[0] && p->netdev[0])
             text(c, PIPC__CHANGE_NETDEV, o, o->netdev, p->netdev);
         number(c, PIPC__CHANGE_NUMA, o, numa_number(c->a, x), numa_number(c->b, y), "");
-        compare_group(c, x, y);
-        if (same_source(c))
+        if (compare_group(c, x, y) && same_source(c))
             number(c, PIPC__CHANGE_DEPTH, o, switches_above(c->a, x), switches_above(c->b, y), "");
     }
     compare_link(c, o, p);

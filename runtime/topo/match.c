@@ -52,12 +52,21 @@ static void match_endpoints(match_t *m,
                 pair(m, x, y);
 }
 
-/* The next one after @from that is free and a @model without a UUID to tell it by. */
+/* Could one be the other at another place? Both are known to be of one model, or one is known by a
+ * name of its source's alone. */
+static bool alike(const pipc__topo_obj_t *o, const pipc__topo_obj_t *p)
+{
+    if (o->addr.domain < 0 || p->addr.domain < 0)
+        return o->kind == p->kind;
+    return o->vendor >= 0 && p->vendor >= 0 && same_model(o, p);
+}
+
+/* The next one after @from that is free and like @model. */
 static int next_free(const pipc__topo_t *topo, const int *matched, const pipc__topo_obj_t *model,
                      int from)
 {
     for (int i = from + 1; i < topo->nobjs; i++)
-        if (matched[i] < 0 && is_endpoint(&topo->objs[i]) && same_model(&topo->objs[i], model))
+        if (matched[i] < 0 && is_endpoint(&topo->objs[i]) && alike(&topo->objs[i], model))
             return i;
     return PIPC__UNKNOWN;
 }
@@ -90,10 +99,10 @@ static void match_leftovers(match_t *m)
 {
     for (int x = 1; x < m->a->nobjs; x++) {
         const pipc__topo_obj_t *o = &m->a->objs[x];
-        if (m->to[x] >= 0 || !is_endpoint(o) || uuids_told(m, o) ||
-            count_free(m->a, m->to, o) != count_free(m->b, m->from, o))
-            continue;
-        pair(m, x, next_free(m->b, m->from, o, 0));
+        int y = next_free(m->b, m->from, o, 0);
+        if (m->to[x] < 0 && is_endpoint(o) && y > 0 && !uuids_told(m, o) &&
+            count_free(m->a, m->to, o) == count_free(m->b, m->from, o))
+            pair(m, x, y);
     }
 }
 

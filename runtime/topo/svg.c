@@ -40,6 +40,7 @@ typedef struct picture {
     pipc__layout_t at;
     FILE *out;
     int width, height, bottom; /* bottom of the last row of boxes */
+    bool arcs;                 /* there are NVLinks */
 } picture_t;
 
 /* ---- text ---------------------------------------------------------------------------------- */
@@ -154,7 +155,8 @@ static void nic_names(const pipc__topo_t *topo, int obj, char out[256])
     out[0] = '\0';
     for (int i = obj; i < topo->nobjs && pipc__topo_same_place(topo, obj, i); i++) {
         size_t used = strlen(out);
-        if (topo->objs[i].netdev[0] && used + PIPC__NAME_MAX + 2 < 256)
+        if (topo->objs[i].netdev[0] && strcmp(topo->objs[i].netdev, topo->objs[i].name) &&
+            used + PIPC__NAME_MAX + 2 < 256)
             snprintf(out + used, 256 - used, "%s%s", used ? " " : "", topo->objs[i].netdev);
     }
 }
@@ -240,7 +242,8 @@ static int uniform_nvlinks(const picture_t *p, int *first, int *last)
     return links;
 }
 
-/* The number that all pairs with NVLinks have; PIPC__UNKNOWN when they differ. */
+/* The number that all pairs with NVLinks have; 0 when there are none, PIPC__UNKNOWN when they
+ * differ. */
 static int links_an_arc(const picture_t *p)
 {
     int links = 0;
@@ -288,7 +291,7 @@ static void draw_arcs(const picture_t *p)
 /* Between boxes and legend: a bar where all GPUs are connected alike, else an arc a pair. */
 static void draw_nvlinks(const picture_t *p)
 {
-    int first, last, links = p->topo->nvlinks ? uniform_nvlinks(p, &first, &last) : 0;
+    int first, last, links = p->arcs ? uniform_nvlinks(p, &first, &last) : 0;
 
     if (links > 0) {
         int left = p->at.nodes[first].left, right = p->at.nodes[last].right;
@@ -377,7 +380,8 @@ pipc_status_t pipc__topo_print_svg(const pipc__topo_t *topo, const char *title, 
     if (enough) {
         p.width = p.at.width < WIDTH_MIN ? WIDTH_MIN : p.at.width;
         p.bottom = p.at.rows ? row_y(p.at.rows - 1) + GPU_BOX : TOP + 40;
-        p.height = p.bottom + (topo->nvlinks ? ARC_SPACE + 20 : 40) + LEGEND;
+        p.arcs = links_an_arc(&p) != 0;
+        p.height = p.bottom + (p.arcs ? ARC_SPACE + 20 : 40) + LEGEND;
         enough = draw(&p, title, made);
         free(p.at.nodes);
         free(p.at.numas);

@@ -223,8 +223,8 @@ static void other_shapes(void **state)
          "0000:04:00.0>0000:06:00.0; depth 0000:04:00.0 1>2"},
         {"[sw:2gpu]", "[2gpu]", true,
          "moved 0000:03:00.0 0000:03:00.0>0000:01:00.0; switch 0000:03:00.0 0000:01:00.0>none; "
-         "depth 0000:03:00.0 1>0; moved 0000:04:00.0 0000:04:00.0>0000:02:00.0; switch "
-         "0000:04:00.0 0000:01:00.0>none; depth 0000:04:00.0 1>0"},
+         "moved 0000:04:00.0 0000:04:00.0>0000:02:00.0; switch "
+         "0000:04:00.0 0000:01:00.0>none"},
     };
 
     (void)state;
@@ -253,6 +253,8 @@ static void renumbered_buses_move_nobody(void **state)
         pipc__pci_addr_t addr = b->objs[i].addr;
         addr.bus += 0x40;
         pipc__topo_set_addr(&b->objs[i], addr);
+        a->objs[i].vendor = b->objs[i].vendor = 0x10de;
+        a->objs[i].device = b->objs[i].device = 0x2330;
     }
     assert_int_equal(pipc__topo_compare(a, b, &list, &n, NULL), PIPC_OK);
     assert_int_equal(n, 10);
@@ -274,6 +276,28 @@ static void renumbered_buses_move_nobody(void **state)
     pipc__topo_free(b);
 }
 
+/* A matrix knows names: the first GPU of it is the first one of a tree with addresses. */
+static void names_in_place_of_addresses(void **state)
+{
+    pipc__topo_t *a = synthetic("[sw:2gpu]+[sw:2gpu]"), *b = synthetic("[sw:3gpu]+[gpu]");
+    int names = 0;
+
+    (void)state;
+    for (int i = 1; i < a->nobjs; i++) {
+        a->objs[i].addr.domain = PIPC__UNKNOWN;
+        if (a->objs[i].kind == PIPC__TOPO_GPU)
+            snprintf(a->objs[i].name, PIPC__NAME_MAX, "GPU%d", names++);
+    }
+    assert_string_equal(differences(a, b),
+                        "numa GPU2 1>0; switch GPU2 0000:09:00.0>0000:01:00.0; switch GPU3 "
+                        "0000:09:00.0>none");
+    pipc__topo_free(b);
+    b = synthetic("[sw:2gpu]+[sw:2gpu]");
+    assert_string_equal(differences(a, b), "");
+    pipc__topo_free(a);
+    pipc__topo_free(b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +305,7 @@ int main(void)
         cmocka_unit_test(one_change_is_one_line),
         cmocka_unit_test(other_shapes),
         cmocka_unit_test(renumbered_buses_move_nobody),
+        cmocka_unit_test(names_in_place_of_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
