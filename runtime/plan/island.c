@@ -224,20 +224,25 @@ static int rotate(const island_t *k, int stage, int rank, int i)
     return stage == TAKE ? (own + n - 1 - i) % n : i;
 }
 
+/* Pieces that pass from one phase to the next. In the last stage four: nothing but copies comes
+ * after it, and forwarding is not to wait for what others forward. */
+static const int skew[PIPC__STAGES_MAX] = {1, 1, 1, 4};
+
 /* Write @stage of @rank; returns whether there was something to do. */
 static bool write_stage(const island_t *k, int stage, int rank)
 {
     pipc__pen_t pen = {k->b, rank, k->stage[stage]};
     bool any = false;
 
-    for (int time = 0; time < k->pieces + PHASES_MAX; time++)
+    for (int time = 0; time < k->pieces + PHASES_MAX * skew[stage]; time++)
         for (int i = 0; i < k->o.breadth; i++)
-            for (int late = PHASES_MAX; late >= 0; late--) {
-                int turn = (time - late) * k->o.breadth + rotate(k, stage, rank, i), phase;
-                if (late > time || turn >= k->o.nturns)
+            for (int at = PHASES_MAX - 1; at >= 0; at--) {
+                int piece = time - at * skew[stage], phase;
+                int turn = piece * k->o.breadth + rotate(k, stage, rank, i);
+                if (piece < 0 || turn >= k->o.nturns)
                     continue;
                 job_t *job = job_of(k, stage, rank, turn, &phase);
-                if (!job || phase != late)
+                if (!job || phase != at)
                     continue;
                 job(k, pen, turn);
                 any = true;

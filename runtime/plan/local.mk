@@ -13,4 +13,5 @@ libpipc_core_la_SOURCES += \
 	runtime/plan/ring.c \
 	runtime/plan/shape.c runtime/plan/shape.h \
 	runtime/plan/text.c runtime/plan/text.h \
+	runtime/plan/traffic.c runtime/plan/traffic.h \
 	runtime/plan/validate.c

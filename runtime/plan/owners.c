@@ -62,20 +62,22 @@ void pipc__parts_make(pipc__parts_t *parts, const pipc__shape_t *shape)
 
 typedef struct choice {
     const pipc__parts_t *t;
-    int edges[PIPC__RANKS_MAX]; /* a rank's neighbours in the trees so far: what it sends, and gets
-                                 */
-    int roots[PIPC__RANKS_MAX]; /* chunks that the i-th part of the root had the root of */
+    bool even; /* a root is who was one least often, and not who has the least load */
+    int edges[PIPC__RANKS_MAX];      /* a rank's neighbours in the trees so far: its load */
+    int roots[PIPC__RANKS_MAX];      /* chunks that it was the root of */
+    int part_roots[PIPC__RANKS_MAX]; /* and that the i-th part of the whole had the root of */
 } choice_t;
 
-/* The least loaded rank of part @p, the first in tree order. */
-static int least_loaded(const choice_t *c, int p)
+/* The least loaded rank of part @p, the first in tree order; to be a @root. */
+static int least_loaded(const choice_t *c, int p, bool root)
 {
     const pipc__part_t *part = &c->t->part[p];
     int best = part->nparts ? -1 : p;
 
     for (int i = 0; i < part->nparts; i++) {
-        int r = least_loaded(c, part->part[i]);
-        if (best < 0 || c->edges[r] < c->edges[best])
+        int r = least_loaded(c, part->part[i], root);
+        int more = best < 0 ? -1 : root && c->even ? c->roots[r] - c->roots[best] : 0;
+        if (more < 0 || (more == 0 && c->edges[r] < c->edges[best]))
             best = r;
     }
     return best;
@@ -98,7 +100,7 @@ static void choose_inside(choice_t *c, int p, int owner, uint8_t *above)
 
     for (int i = 0; i < part->nparts; i++) {
         bool in_it = c->t->part[part->part[i]].ranks >> owner & 1;
-        of[i] = in_it ? owner : least_loaded(c, part->part[i]);
+        of[i] = in_it ? owner : least_loaded(c, part->part[i], false);
         if (!in_it)
             hand(c, of[i], owner, above);
     }
@@ -117,10 +119,10 @@ static int part_of_root(choice_t *c)
     for (int i = 1; i < root->nparts; i++) {
         const pipc__part_t *x = &c->t->part[root->part[i]], *y = &c->t->part[root->part[best]];
         bool one_rank = root->nparts == 2 && (x->nranks == 1) != (y->nranks == 1);
-        if (one_rank ? y->nranks == 1 : c->roots[i] < c->roots[best])
+        if (one_rank ? y->nranks == 1 : c->part_roots[i] < c->part_roots[best])
             best = i;
     }
-    c->roots[best]++;
+    c->part_roots[best]++;
     return root->part[best];
 }
 
@@ -133,36 +135,51 @@ static bool has_twins(const pipc__parts_t *t, pipc__collective_t collective)
            t->part[root->part[1]].nparts;
 }
 
+/* A root in part @p, and the owners in it. */
+static int choose_root(choice_t *c, int p, uint8_t *above)
+{
+    int r = least_loaded(c, p, true);
+
+    c->roots[r]++;
+    choose_inside(c, p, r, above);
+    return r;
+}
+
+static void choose_whole(choice_t *c, int root, uint8_t *above)
+{
+    c->roots[root]++;
+    choose_inside(c, c->t->root, root, above);
+}
+
 static void choose_twins(choice_t *c, uint8_t *above, uint8_t *twin)
 {
     const pipc__part_t *root = &c->t->part[c->t->root];
-    int a = least_loaded(c, root->part[0]), b = least_loaded(c, root->part[1]);
+    int a = choose_root(c, root->part[0], above), b = choose_root(c, root->part[1], above);
 
     hand(c, a, b, twin);
     twin[b] = (uint8_t)a;
-    choose_inside(c, root->part[0], a, above);
-    choose_inside(c, root->part[1], b, above);
 }
 
 static void choose_turn(pipc__owners_t *o, choice_t *c, pipc__collective_t collective)
 {
     uint8_t *above = o->above[o->nturns], *twin = o->twin[o->nturns];
+    int n = c->t->part[c->t->root].nranks;
 
     memset(above, PIPC__NOBODY, sizeof(o->above[0]));
     memset(twin, PIPC__NOBODY, sizeof(o->twin[0]));
     if (has_twins(c->t, collective))
         choose_twins(c, above, twin);
     else if (collective == PIPC__ALLREDUCE)
-        choose_inside(c, c->t->root, least_loaded(c, part_of_root(c)), above);
+        choose_whole(c, least_loaded(c, part_of_root(c), true), above);
     else
-        choose_inside(c, c->t->root, o->nturns % c->t->part[c->t->root].nranks, above);
+        choose_whole(c, o->nturns % n, above);
     o->nturns++;
 }
 
 /* --- how many turns --------------------------------------------------------------------------- */
 
 typedef struct load {
-    int part[PIPC__PARTS_MAX];                          /* edges that cross its boundary */
+    int part[PIPC__PARTS_MAX];                          /* edges that leave a group */
     int boxes[PIPC__RANKS_MAX], flags[PIPC__RANKS_MAX]; /* flags: between stages */
 } load_t;
 
@@ -182,7 +199,7 @@ static void add_load(load_t *load, const pipc__owners_t *o, const pipc__parts_t 
             load->boxes[to]++;
         if (collective != PIPC__REDUCE_SCATTER && !twins)
             load->boxes[r]++;
-        for (int p = 0; p < t->n; p++)
+        for (int p = t->part[t->root].nranks; p < t->n; p++)
             load->part[p] += (t->part[p].ranks >> r & 1) != (t->part[p].ranks >> to & 1);
     }
 }
@@ -215,29 +232,45 @@ static int breadth(const pipc__parts_t *t, pipc__collective_t collective)
     return a->nranks > b->nranks ? a->nranks : b->nranks;
 }
 
-void pipc__owners_make(pipc__owners_t *o, const pipc__shape_t *shape, pipc__collective_t collective)
+/* Choose owners, and the number of turns; returns the most that a rank and a group send in them. */
+static int make_owners(pipc__owners_t *o, const pipc__parts_t *t, pipc__collective_t collective,
+                       bool even)
 {
-    pipc__parts_t parts;
+    choice_t choice = {.t = t, .even = even};
     load_t load = {.part = {0}};
-    choice_t choice = {.t = &parts};
-    int best = 0, best_cost = 1;
+    int nranks = t->part[t->root].nranks, best = 0, best_cost = 1;
 
-    pipc__parts_make(&parts, shape);
     memset(o, 0, sizeof(*o));
-    o->breadth = breadth(&parts, collective);
+    o->breadth = breadth(t, collective);
     while (o->nturns < PIECES_MAX * o->breadth && o->nturns < PIPC__CHUNKS_MAX) {
         choose_turn(o, &choice, collective);
-        add_load(&load, o, &parts, collective);
-        if (!fits(&load, shape->nranks))
+        add_load(&load, o, t, collective);
+        if (!fits(&load, nranks))
             break;
-        if (collective != PIPC__ALLREDUCE && o->nturns % shape->nranks)
+        if (collective != PIPC__ALLREDUCE && o->nturns % nranks)
             continue;
         /* Of equals the one with more pieces, and none with few pieces where many are possible. */
-        int cost = most(choice.edges, shape->nranks) + most(load.part, parts.n);
+        int cost = most(choice.edges, nranks) + most(load.part, t->n);
         if (cost * best <= best_cost * o->nturns || o->nturns == PIECES_MIN * o->breadth) {
             best = o->nturns;
             best_cost = cost;
         }
     }
     o->nturns = best;
+    return best_cost;
+}
+
+/* Two ways to choose roots, for neither is best for every shape: by load alone, ranks of four fours
+ * are roots as the other owners' loads happen to be; evenly, one that stands alone between others
+ * gets more than they. */
+void pipc__owners_make(pipc__owners_t *o, const pipc__shape_t *shape, pipc__collective_t collective)
+{
+    pipc__parts_t parts;
+    pipc__owners_t other;
+
+    pipc__parts_make(&parts, shape);
+    int cost = make_owners(o, &parts, collective, false);
+    int other_cost = make_owners(&other, &parts, collective, true);
+    if (other_cost * o->nturns < cost * other.nturns)
+        *o = other;
 }
