@@ -87,22 +87,23 @@ pipc_status_t pipc__bind(const pipc__topo_t *topo, const pipc__bind_request_t *r
 /* What a binding costs, the important first; bindings are compared by the first field that differs.
  * All but the last two tell of the set of GPUs that ranks have, these of their order.
  *
- * switches   outermost switches used, a GPU below none counts as one. First, since each has one
- * link to the host: what fits below one has no business below two. pairs      every rank talks to
- * every other in an all-reduce: over all pairs of GPUs, the weight of where their ways part,
- * PIPC__PART_... These say what matters more, not how much longer it takes: one pair across NUMA
- * nodes is worth eight across host bridges, and no pair leaves its switch to save pairs inside
- * switches. distance   over all GPUs: how far granted cores and an RDMA device are, PIPC__FAR_...
- * After the pairs: data crosses between GPUs in every call, while what cores send is small, and a
- *            NIC is shared by the node's ranks.
- * idle       GPUs of the job that no rank has, beside those that ranks have: below their switches
- *            (PIPC__IDLE_SWITCH a level), host bridges and NUMA nodes (PIPC__IDLE_NODE). A job of
- * two takes the pair, not half of the four. neighbours ranks r and r + 1 talk most, in rings and in
- * groups of consecutive ranks (tensor parallelism): over all r < k - 1, where the ways of their
- * GPUs part, PIPC__PART_... It is least where each part of the tree is left only when its GPUs are
- * used up. The last rank and the first then part at the top, whatever the order: no term of its
- * own. own        over all ranks that have CPUs of their own: PIPC__OWN_... from them to the GPU.
- */
+ * switches: outermost switches used; a GPU below none counts as one. First, since each has one link
+ *     to the host: what fits below one has no business below two.
+ * pairs: over all pairs of GPUs, the weight of where their ways part, PIPC__PART_..., as every rank
+ *     talks to every other in an all-reduce. The weights say what matters more, not how much longer
+ *     it takes: one pair across NUMA nodes is worth eight across host bridges.
+ * distance: over all GPUs, how far granted cores and an RDMA device are, PIPC__FAR_... After the
+ *     pairs: data crosses between GPUs in every call, while what cores send is small, and a NIC is
+ *     for what leaves the node.
+ * idle: GPUs of the job that no rank has, beside those that ranks have: below their switches,
+ *     PIPC__IDLE_SWITCH a level, at their host bridges and NUMA nodes, PIPC__IDLE_NODE. A job
+ *     of two takes the pair, not half of the four.
+ * neighbours: over all r < k - 1, the weight of where the ways of the GPUs of r and r + 1 part,
+ *     since these talk most, in rings and in groups of consecutive ranks (tensor parallelism).
+ *     It is least where a part of the tree is left only when its GPUs are used up. The last rank
+ *     and the first then part at the top, whatever the order: no term of its own.
+ * own: over all ranks that have CPUs of their own, how far these are from the GPU,
+ *     PIPC__OWN_... */
 typedef struct pipc__bind_cost {
     int64_t switches, pairs, distance, idle, neighbours, own;
 } pipc__bind_cost_t;

@@ -154,6 +154,11 @@ if [ "$(taskset -p $$ | sed 's/.*: //' | grep -c '[37bf]$')" = 1 ]; then
     is 'as masks' "$(told -n2 --gpus-per-node=2 --cpu-bind=mask_cpu:0x2,0x1 --pcie-ipc)" '0:1,0:1 1:1,0:0'
     is 'a map has the last word' "$(told -n2 --gpus-per-node=2 --cpu-bind=map_cpu:1,0 --pcie-ipc=bind:map:0,1)" '0:0,1:0 1:0,1:1'
     cluster_stop
+    cluster_start NODES=1 CPUS=2 GPUS=2 TASKPLUGIN=task/affinity SYNTHETIC='[1core+2gpu]+[1core+1nic]'
+    is 'a task whose package has no GPU gets one of the other' "$(told -n2 --gpus-per-node=2 --pcie-ipc)" '0:0,1:0 1:0,1:1'
+    is 'and is said to be far' "$(cat err)" \
+        'pcie-ipc: n1: local task 1 has no granted core near its GPU; it keeps the cores that Slurm granted; --gres-flags=enforce-binding asks for near ones'
+    cluster_stop
 else
     ok 'tasks with CPUs of their own # SKIP CPUs 0 and 1 are not granted here' true
 fi

@@ -421,6 +421,9 @@ static void set_cpus(pipc__topo_t *t, const char *text)
     assert_int_equal(node, t->nnumas);
 }
 
+static const char *cores_text(const pipc__topo_t *t, const pipc__binding_t *b, const char *granted,
+                              bool own);
+
 static hwloc_bitmap_t one_set(const char *list)
 {
     hwloc_bitmap_t set = hwloc_bitmap_alloc();
@@ -800,6 +803,62 @@ static void ranks_with_cpus_of_their_own(void **state)
         free_sets(sets, req.nranks);
         pipc__topo_free(t);
     }
+}
+
+/* A virtual machine: each device is the root of a domain of its own, and only NUMA nodes tell. */
+static void a_machine_of_single_devices_goes_by_numa_node(void **state)
+{
+    pipc__topo_t *t = synthetic("4x[gpu]");
+    pipc__bind_request_t four = request(t, 4, NULL), two = request(t, 2, "1 2 3");
+
+    (void)state;
+    for (int i = 0; i < t->nobjs; i++)
+        if (t->objs[i].numa >= 0)
+            t->objs[i].numa %= 2;
+    pipc__binding_t b = bind(t, &four);
+    assert_string_equal(minors_text(t, b.order, 4), "0 2 1 3");
+    for (int r = 0; r < 4; r++)
+        assert_true(b.rank[r].group == PIPC__UNKNOWN && b.rank[r].numa == r / 2);
+    b = bind(t, &two);
+    assert_string_equal(minors_text(t, b.order, 3), "1 3 2");
+    pipc__topo_free(t);
+}
+
+static void a_machine_without_numa_nodes_goes_by_switches(void **state)
+{
+    pipc__topo_t *t = synthetic("2x[sw:2gpu]");
+    pipc__bind_request_t four = request(t, 4, "3 1 0 2"), two = request(t, 2, "0 3 2");
+    hwloc_bitmap_t granted = one_set("0-7");
+
+    (void)state;
+    for (int i = 0; i < t->nobjs; i++)
+        t->objs[i].numa = PIPC__UNKNOWN;
+    four.granted = two.granted = granted;
+    pipc__binding_t b = bind(t, &four);
+    assert_string_equal(minors_text(t, b.order, 4), "0 1 2 3");
+    assert_string_equal(cores_text(t, &b, "0-7", false), "0-7* 0-7* 0-7* 0-7*");
+    assert_int_equal(b.rank[3].numa, PIPC__UNKNOWN);
+    b = bind(t, &two);
+    assert_string_equal(minors_text(t, b.order, 3), "2 3 0");
+    hwloc_bitmap_free(granted);
+    pipc__topo_free(t);
+}
+
+/* Slurm put half of the ranks on a package that has no GPU: far, but none goes without. */
+static void ranks_on_a_package_without_gpus_get_the_others(void **state)
+{
+    pipc__topo_t *t = synthetic("[sw:4gpu+nic]+[nic]");
+    pipc__bind_request_t req = request(t, 4, NULL);
+    hwloc_const_bitmap_t sets[4];
+
+    (void)state;
+    rank_sets("8 9 0 1", sets);
+    req.rank_cpus = sets;
+    pipc__binding_t b = bind(t, &req);
+    assert_string_equal(minors_text(t, b.order, 4), "0 1 2 3");
+    assert_string_equal(cores_text(t, &b, "8-9", true), "8-9* 8-9* 8-9* 8-9*");
+    free_sets(sets, 4);
+    pipc__topo_free(t);
 }
 
 /* ---- bind:map -----------------------------------------------------------------------------------
@@ -1361,6 +1420,9 @@ int main(void)
         cmocka_unit_test(nodes_follow_their_cpus_not_their_gpus),
         cmocka_unit_test(among_equals_gpus_near_granted_cores_and_a_nic),
         cmocka_unit_test(ranks_with_cpus_of_their_own),
+        cmocka_unit_test(a_machine_of_single_devices_goes_by_numa_node),
+        cmocka_unit_test(a_machine_without_numa_nodes_goes_by_switches),
+        cmocka_unit_test(ranks_on_a_package_without_gpus_get_the_others),
         cmocka_unit_test(an_explicit_map),
         cmocka_unit_test(a_map_counts_in_bus_order),
         cmocka_unit_test(the_way_of_a_gpu),
