@@ -246,11 +246,11 @@ pipc_status_t pipc__costs_parse(pipc__costs_t *out, const char *text, const char
 
 pipc_status_t pipc__costs_read(pipc__costs_t *out, const char *path, pipc__error_t *err)
 {
-    FILE *f = fopen(path, "re");
     char *text = malloc(TEXT_MAX + 1);
     pipc_status_t st;
 
-    pipc__costs_default(out);
+    pipc__costs_default(out); /* which changes errno */
+    FILE *f = fopen(path, "re");
     if (!f) {
         st = pipc__fail_errno(err, "%s", path);
     } else if (!text) {

@@ -4,10 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-bool pipc__share_room(pipc__share_room_t *room, int nresources)
+bool pipc__share_room(pipc__share_room_t *room, const pipc__fabric_t *f)
 {
-    size_t n = (size_t)nresources;
+    size_t n = (size_t)f->nresources;
 
+    /* A port of a switch loses a part of its rate for every flow more than one. */
+    for (int i = 0; i <= PIPC__FLOWS_MAX; i++)
+        room->crowd[i] = i < 2 ? 1 : fmax(f->crowd_least, pow(f->crowd, i - 1));
     room->left = calloc(n, sizeof(double));
     room->weight = calloc(n, sizeof(double));
     room->flows = calloc(n, sizeof(int));
@@ -21,16 +24,6 @@ void pipc__share_release(pipc__share_room_t *room)
     free(room->weight);
     free(room->flows);
     free(room->used);
-}
-
-/* A port of a switch loses a part of its rate for every flow more than one. */
-static double rate_of(const pipc__fabric_t *f, int resource, int flows)
-{
-    const pipc__sim_resource_t *r = &f->resources[resource];
-
-    if (!r->crowds || flows < 2)
-        return r->rate;
-    return r->rate * fmax(f->crowd_least, pow(f->crowd, flows - 1));
 }
 
 /* Which resources are used, by how many flows, and how fast they fill; returns how many. */
@@ -48,7 +41,8 @@ static int count_uses(const pipc__fabric_t *f, pipc__flow_t *const flows[], int 
         }
     for (int u = 0; u < nused; u++) {
         int r = room->used[u];
-        room->left[r] = rate_of(f, r, room->flows[r]);
+        room->left[r] =
+            f->resources[r].rate * (f->resources[r].crowds ? room->crowd[room->flows[r]] : 1);
         room->flows[r] = 0; /* for the next time */
     }
     return nused;

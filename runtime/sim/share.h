@@ -16,11 +16,13 @@ typedef struct pipc__flow {
 
 /* Room that pipc__share() works in, an element a resource. */
 typedef struct pipc__share_room {
-    double *left, *weight; /* [nresources] */
-    int *flows, *used;     /* [nresources] */
+    double *left, *weight;             /* [nresources] */
+    int *flows, *used;                 /* [nresources] */
+    double crowd[PIPC__FLOWS_MAX + 1]; /* what so many flows leave of a switch port's rate */
 } pipc__share_room_t;
 
-bool pipc__share_room(pipc__share_room_t *room, int nresources); /* false without memory */
+bool pipc__share_room(pipc__share_room_t *room,
+                      const pipc__fabric_t *fabric); /* false: no memory */
 void pipc__share_release(pipc__share_room_t *room);
 
 /* Set the rate of each of flows[n]. All grow alike; those that meet a full resource, or their own

@@ -18,11 +18,10 @@
 #include "runtime/sim/cut.h"
 #include "runtime/sim/share.h"
 
-#define FIRST_ROUNDS 6 /* rounds that have ended when it is first asked whether they repeat */
-#define MOST_ROUNDS 96 /* when they are taken to do: 6, 12, 24, ... */
-#define ENDS_KEPT 512  /* rounds of which ends are kept: an actor can't be far ahead of another */
-#define SAME_PERIOD                                                                                \
-    5e-3 /* a span of rounds takes as long as the one before it, but for this part */
+#define FIRST_ROUNDS 6   /* rounds that have ended when it is first asked whether they repeat */
+#define SAME_PERIOD 1e-4 /* spans of rounds that take the same differ by no more than this part */
+#define WORK_MOST 60000  /* times that rates are given, about 0.15 s; then an average has to do */
+#define ENDS_MOST 4096   /* rounds of which ends are kept */
 
 typedef enum state { GOES_ON, BEGINS, FLOWS, WAITS, ENDED } state_t;
 
@@ -50,6 +49,7 @@ typedef struct sim {
     uint64_t rounds;               /* that are simulated; the last one is the call's last */
     uint64_t ask_at;               /* rounds done when it is asked whether they repeat */
     bool left_out;                 /* some were */
+    long work;                     /* times that rates were given */
     double now;
     actor_t actor[PIPC__FLOWS_MAX];
     int nactors;
@@ -59,7 +59,8 @@ typedef struct sim {
     event_t *heap;
     int nheap, heap_cap;
     uint64_t *flags; /* [rank][place][PIPC__FLAGS_MAX]: rounds that were signalled */
-    double *ends;    /* [ENDS_KEPT * nactors]: when an actor ended a round */
+    double *ends;    /* [ends_kept * nactors]: when an actor ended a round */
+    uint64_t ends_kept;
     pipc__share_room_t room;
     bool no_memory;
 } sim_t;
@@ -142,7 +143,7 @@ static void step(sim_t *s, actor_t *a)
     const pipc__program_t *prog = program_of(s, a);
 
     if (a->pc == prog->nops) {
-        if (a->round < ENDS_KEPT)
+        if (a->round < s->ends_kept)
             s->ends[a->round * (uint64_t)s->nactors + (uint64_t)(a - s->actor)] = s->now;
         a->pc = 0;
         if (++a->round == s->rounds)
@@ -188,6 +189,7 @@ static void give_rates(sim_t *s)
         flows[i] = &s->actor[s->flowing[i]].flow;
     pipc__share(s->f, flows, s->nflowing, &s->room);
     s->changed = false;
+    s->work++;
 }
 
 /* Let all flows go on for @seconds; those that end let their actors go on. */
@@ -252,16 +254,17 @@ static pipc_status_t stuck(const sim_t *s, pipc__error_t *err)
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* How long a round takes once all take the same; 0 when they don't yet. Of the @done rounds that
- * all actors have ended two spans are compared, longer ones the more there are: some plans come to
- * a rhythm of several rounds, and some to none, but to an average. */
+/* How long a round takes once all take the same; 0 when they don't. Of the @done rounds that all
+ * actors have ended two spans are compared, longer ones the more there are: some plans come to a
+ * rhythm of several rounds. On uneven machines some come to none; after WORK_MOST the average of
+ * the last span is taken. */
 static double period(const sim_t *s, uint64_t done)
 {
     uint64_t n = (uint64_t)s->nactors, span = (done - 1) / 3;
     const double *late = s->ends + (done - 1) * n, *mid = late - span * n, *early = mid - span * n;
     double all = late[0] - mid[0];
 
-    for (uint64_t i = 0; i < n && done < MOST_ROUNDS; i++)
+    for (uint64_t i = 0; i < n && s->work < WORK_MOST; i++)
         if (fabs(late[i] - mid[i] - all) > SAME_PERIOD * all ||
             fabs(mid[i] - early[i] - all) > SAME_PERIOD * all)
             return 0;
@@ -278,10 +281,11 @@ static void leave_out(sim_t *s, double *left_out)
         done = s->actor[i].round < done ? s->actor[i].round : done;
         begun = s->actor[i].round > begun ? s->actor[i].round : begun;
     }
-    if (done < s->ask_at || done > ENDS_KEPT || s->left_out)
+    bool ask = done >= s->ask_at || (s->work >= WORK_MOST && done >= FIRST_ROUNDS);
+    if (!ask || done > s->ends_kept || s->left_out || begun + 3 >= s->rounds)
         return;
     s->ask_at *= 2;
-    double each = begun + 3 < s->rounds ? period(s, done) : 0;
+    double each = period(s, done);
     if (each <= 0)
         return;
     s->left_out = true;
@@ -335,8 +339,9 @@ static pipc_status_t simulate(sim_t *s, pipc__sim_result_t *out, pipc__error_t *
             s->actor[s->nactors++] = (actor_t){.rank = r, .stage = g, .hops = hops};
         }
     s->flags = calloc(nflags, sizeof(*s->flags));
-    s->ends = calloc(ENDS_KEPT * (size_t)s->nactors, sizeof(*s->ends));
-    s->no_memory |= !s->flags || !s->ends || !pipc__share_room(&s->room, s->f->nresources);
+    s->ends_kept = out->rounds < ENDS_MOST ? out->rounds : ENDS_MOST;
+    s->ends = calloc((size_t)s->ends_kept * (size_t)s->nactors, sizeof(*s->ends));
+    s->no_memory |= !s->flags || !s->ends || !pipc__share_room(&s->room, s->f);
     pipc_status_t st = run(s, &left_out, err);
     out->simulated = s->rounds;
     out->usec = 1e6 * (s->now + left_out);

@@ -104,7 +104,8 @@ static pipc__sim_result_t run(const machine_t *m, const pipc__plan_t *plan, size
                               bool every)
 {
     pipc__error_t err = {PIPC_OK, ""};
-    pipc__sim_call_t call = {plan, count, 4, PIPC__SIM_STAGING, every};
+    size_t staging = count > 8 << 20 ? 8 << 20 : PIPC__SIM_STAGING; /* more rounds */
+    pipc__sim_call_t call = {plan, count, 4, staging, every};
     pipc__sim_result_t result;
 
     if (pipc__simulate(&result, m->fabric, &call, &err))
@@ -177,9 +178,11 @@ static void the_file_uncommented_changes_nothing(void **state)
     pipc__costs_t built_in, read;
 
     (void)state;
-    for (char *p = text; *p; p++)
-        if (*p == '#' && p[1] >= 'a' && p[1] <= 'z' && (p == text || p[-1] == '\n'))
-            *p = ' ';
+    char *to = text;
+    for (const char *p = text; *p; p++)
+        if (*p != '#' || p[1] < 'a' || p[1] > 'z' || (p > text && p[-1] != '\n'))
+            *to++ = *p;
+    *to = '\0';
     pipc__costs_default(&built_in);
     if (pipc__costs_parse(&read, text, "links.conf", &err))
         fail_msg("%s", err.text);
@@ -309,9 +312,10 @@ static void paths(void **state)
         {"[sw:2gpu]", 1, 0, false, "0000:04:00.0^/0000:03:00.0v"},
         {"[2gpu]", 0, 1, false, "0000:01:00.0^/0000:02:00.0v"},
         {"2x[sw:1gpu+1nic]", 0, 1, false,
-         "0000:03:00.0^/0000:01:00.0^/1^/0000:09:00.0v/0000:0b:00.0v"},
-        {"[2x[sw:2gpu]]", 0, 2, false, "0000:03:00.0^/0000:01:00.0^/0000:05:00.0v/0000:07:00.0v"},
-        {"[sw:2x[2gpu]]", 0, 2, false, "0000:04:00.0^/0000:03:00.0^/0000:06:00.0v/0000:07:00.0v"},
+         "0000:03:00.0^/0000:01:00.0^/1^/0000:0b:00.0v/0000:09:00.0v"},
+        {"[2x[sw:2gpu]]", 0, 2, false, "0000:03:00.0^/0000:01:00.0^/0000:07:00.0v/0000:05:00.0v"},
+        {"[sw:2x[sw:2gpu]]", 0, 2, false,
+         "0000:05:00.0^/0000:03:00.0^/0000:09:00.0v/0000:07:00.0v"},
         {"2x[sw:1gpu+1nic]", 0, 1, true, "0000:03:00.0^/0000:01:00.0^/1^/1"},
         {"[sw:2gpu]", 0, 1, true, "0000:03:00.0^/0000:01:00.0^/0"},
     };
@@ -647,8 +651,9 @@ static const char *const trees[] = {
 
 static const size_t counts[] = {0, 1, 7, 4097, (1 << 20) + 3};
 
-/* Every plan, tree, size and number of ranks ends, in a time that is none of nonsense, and bytes
- * that leave arrive: over the links of GPUs, as many go up as come down. */
+/* Every plan, tree, size and number of ranks ends, in a time that makes sense, and bytes that leave
+ * arrive: over the links of GPUs, as many go up as come down. In host memory they may be read
+ * twice. */
 static void all_plans_end(void **state)
 {
     pipc__costs_t costs;
@@ -658,7 +663,8 @@ static void all_plans_end(void **state)
     for (size_t t = 0; t < COUNT(trees); t++)
         for (int n = 1; n <= PIPC__RANKS_MAX; n++) {
             machine_t m;
-            put_on(&m, trees[t], n, &costs, n % 5 == 4);
+            bool host = n % 5 == 4;
+            put_on(&m, trees[t], n, &costs, host);
             for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
                 pipc__plan_t *plan = pipc__plan_name((pipc__plan_kind_t)k)
                                          ? plan_for(&m, (pipc__plan_kind_t)k)
@@ -673,7 +679,7 @@ static void all_plans_end(void **state)
                         up += r.load[l->resource[0]].bytes;
                         down += r.load[l->resource[1]].bytes;
                     }
-                    assert_int_equal(up, down);
+                    assert_true(host ? up <= down : up == down);
                     assert_true(r.usec > 0 && r.usec < 1e9);
                     for (int i = 0; i < m.fabric->nresources; i++)
                         assert_true(r.load[i].busy <= 1 + 1e-6);
@@ -860,7 +866,7 @@ static void wrong_calls_are_refused(void **state)
     take_off(&other);
 }
 
-/* Of the checker's own: what each flow gets when several things are full. */
+/* What each flow gets when several things are full. */
 static void shares(void **state)
 {
     pipc__sim_resource_t res[] = {{.rate = 10e9}, {.rate = 6e9}, {.rate = 100e9}};
@@ -872,7 +878,7 @@ static void shares(void **state)
     pipc__share_room_t room;
 
     (void)state;
-    assert_true(pipc__share_room(&room, 3));
+    assert_true(pipc__share_room(&room, &f));
     pipc__share(&f, flows, 4, &room);
     NEAR(d.rate, 1e9, 1e-6); /* its own limit */
     NEAR(a.rate, 2e9, 1e-6); /* with c: x + 2x = 6 */
