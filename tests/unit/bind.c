@@ -352,27 +352,6 @@ static void no_other_choice_uses_fewer_switches_or_crosses_less(void **state)
     }
 }
 
-static void the_order_of_the_grant_does_not_matter(void **state)
-{
-    (void)state;
-    for (int i = 0; i < 200; i++) {
-        char text[256];
-        random_machine(text, sizeof(text), 10);
-        pipc__topo_t *t = synthetic(text);
-        pipc__bind_request_t req = request(t, 1, NULL);
-        req.nranks = 1 + roll(req.ngpus + 2);
-        pipc__binding_t sorted = bind(t, &req);
-        for (int k = req.ngpus - 1; k > 0; k--) {
-            int other = roll(k + 1), swap = req.gpus[k];
-            req.gpus[k] = req.gpus[other];
-            req.gpus[other] = swap;
-        }
-        pipc__binding_t scrambled = bind(t, &req);
-        assert_memory_equal(&sorted, &scrambled, sizeof(sorted));
-        pipc__topo_free(t);
-    }
-}
-
 /* One task that starts a process a GPU itself: each switch's GPUs stand together. */
 static void one_task_with_many_gpus_gets_whole_switches(void **state)
 {
@@ -667,6 +646,45 @@ static void sixteen_gpus_cannot_be_bettered_by_an_exchange(void **state)
                 pipc__bind_cost(t, &req, other, req.nranks, &cost, NULL);
                 assert_true(pipc__bind_cost_compare(&best, &cost) <= 0);
             }
+        free_sets(sets, req.nranks);
+        pipc__topo_free(t);
+    }
+}
+
+/* Whatever the machine and the CPUs: the same set of GPUs, the same binding. And CPUs that are
+ * alike for all ranks change nothing. */
+static void the_order_of_the_grant_does_not_matter(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 500; i++) {
+        hwloc_const_bitmap_t sets[PIPC__BIND_MAX], alike[PIPC__BIND_MAX];
+        char text[512];
+        random_machine(text, sizeof(text), 10);
+        pipc__topo_t *t = synthetic(text);
+        scramble(t);
+        pipc__bind_request_t req = request(t, 1, NULL);
+        req.nranks = 1 + roll(req.ngpus + 2);
+        for (int r = 0; r < req.nranks; r++) {
+            sets[r] = random_set(t);
+            alike[r] = sets[0];
+        }
+        req.rank_cpus = roll(2) ? sets : NULL;
+        pipc__binding_t sorted = bind(t, &req);
+        for (int k = req.ngpus - 1; k > 0; k--) {
+            int other = roll(k + 1), swap = req.gpus[k];
+            req.gpus[k] = req.gpus[other];
+            req.gpus[other] = swap;
+        }
+        pipc__binding_t scrambled = bind(t, &req);
+        assert_memory_equal(&sorted, &scrambled, sizeof(sorted));
+        if (req.nranks == req.ngpus) { /* else there is a choice of which GPU has two ranks */
+            req.rank_cpus = alike;
+            sorted = bind(t, &req);
+            req.rank_cpus = NULL;
+            req.granted = sets[0];
+            scrambled = bind(t, &req);
+            assert_memory_equal(&sorted, &scrambled, sizeof(sorted));
+        }
         free_sets(sets, req.nranks);
         pipc__topo_free(t);
     }
