@@ -39,6 +39,14 @@ tests_unit_plan_explore_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_explore_LDADD = $(UNIT_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/plan_nomem
+endif
+tests_unit_plan_nomem_SOURCES = tests/unit/plan_nomem.c
+tests_unit_plan_nomem_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plan_nomem_LDADD = $(UNIT_LIBS)
+tests_unit_plan_nomem_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/reduce
 endif
 tests_unit_reduce_SOURCES = tests/unit/reduce.c
@@ -159,9 +167,9 @@ tests_unit_topo_nomem_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc \
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo_tool
 endif
-tests_unit_topo_tool_SOURCES = tests/unit/topo_tool.c
+tests_unit_topo_tool_SOURCES = tests/unit/topo_tool.c spank/options.c
 tests_unit_topo_tool_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_topo_tool_LDADD = $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_topo_tool_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/health tests/unit/health_guard tests/unit/health_facts tests/unit/health_tool tests/unit/config

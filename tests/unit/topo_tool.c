@@ -12,6 +12,8 @@
 #include <cmocka.h>
 #include <jansson.h>
 
+#include "spank/options.h"
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Run the tool in a shell; its exit status, and what it printed (both streams) in @out. */
@@ -130,6 +132,28 @@ static void the_binding_of_ranks(void **state)
     json_decref(all);
 }
 
+/* --bind takes what srun --pcie-ipc=bind:... takes, and names nothing else. */
+static void modes_are_those_of_the_plugin(void **state)
+{
+    const pipc__option_t *bind = pipc__spank_table;
+    char out[65536], line[128], list[256] = "one of: ";
+
+    (void)state;
+    while (bind->key && strcmp(bind->key, "bind"))
+        bind++;
+    assert_non_null(bind->key);
+    for (const char *const *v = bind->values; *v; v++) {
+        bool map = bind->list && !strcmp(bind->list, *v);
+        snprintf(line, sizeof(line), "--ranks=1 --synthetic '[gpu]' --bind=%s%s", *v,
+                 map ? ":0" : "");
+        assert_int_equal(run(line, out, sizeof(out)), 0);
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s%s",
+                 v == bind->values ? "" : ", ", *v, map ? ":N,..." : "");
+    }
+    assert_int_equal(run("--ranks=1 --bind=?", out, sizeof(out)), 64);
+    assert_non_null(strstr(out, list));
+}
+
 static void a_snapshot_is_the_same_machine(void **state)
 {
     char out[65536], line[256], path[] = "/tmp/pipc-topo-XXXXXX";
@@ -182,6 +206,7 @@ int main(void)
         cmocka_unit_test(exit_status_and_errors),
         cmocka_unit_test(json_can_be_read_back),
         cmocka_unit_test(the_binding_of_ranks),
+        cmocka_unit_test(modes_are_those_of_the_plugin),
         cmocka_unit_test(a_snapshot_is_the_same_machine),
         cmocka_unit_test(the_manual_knows_every_option),
     };
