@@ -43,7 +43,7 @@ static char *read_all(int fd, const char *path, size_t *len, pipc__error_t *err)
     if (!text)
         pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
     else if (n < 0)
-        pipc__fail_errno(err, "%s", path);
+        pipc__fail_errno(err, "%s: cannot be read", path);
     else if (have == 0)
         pipc__fail(err, PIPC_ERR_INVALID, "%s: it is empty", path);
     else if (have > PIPC__TEXT_MAX)
@@ -65,7 +65,7 @@ char *pipc__text_read(const char *path, size_t *len, pipc__error_t *err)
     struct stat st;
 
     if (fd < 0) {
-        pipc__fail_errno(err, "%s", path);
+        pipc__fail_errno(err, "%s: cannot be read", path);
         return NULL;
     }
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))

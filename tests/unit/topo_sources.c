@@ -857,7 +857,7 @@ static void files_that_cannot_be_read(void **state)
     static const struct {
         const char *path, *says;
     } cases[] = {
-        {"/nonexistent/x", "/nonexistent/x: No such file or directory"},
+        {"/nonexistent/x", "/nonexistent/x: cannot be read: No such file or directory"},
         {"/tmp", "/tmp: a folder, not a file"},
         {"/dev/zero", "/dev/zero: longer than 16 MiB"},
         {"/dev/null", "/dev/null: it is empty"},
