@@ -24,8 +24,8 @@ static const char *const report_values[] = {"none", "summary", NULL};
 
 const pipc__option_t pipc__spank_table[] = {
     {"bind", PIPC__OPTION_ENUM, PIPC__OPT_BIND_SWITCH, bind_values, FIELD(bind),
-     "GPU, cores and NIC of one PCIe switch; spread: switches in turn; numa: by NUMA node; map: "
-     "local task i gets GPU N of the step, counted from 0 in bus order",
+     "GPU, cores and NIC of one PCIe switch; spread: switches in turn; numa: by NUMA node; map: a "
+     "GPU for each task, counted in bus order",
      "map", FIELD(map)},
     /* local by default: "preferred" falls back to other nodes, so it can fail no allocation. */
     ENUM(mem, PIPC__OPT_MEM_LOCAL, "take memory from the GPU's NUMA node while there is any"),
