@@ -273,3 +273,6 @@ tests_unit_topo_sources_LDADD = libpipc-topofiles.la $(CMOCKA_LIBS)
 tests_unit_cli_SOURCES = tests/unit/cli.c
 tests_unit_cli_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cli_LDADD = libpipc-topofiles.la $(CMOCKA_LIBS)
+
+TESTS += tests/unit/plan_tool.t
+EXTRA_DIST += tests/unit/plan_tool.t

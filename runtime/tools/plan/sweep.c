@@ -112,6 +112,17 @@ static int write_svg(const sweep_t *s, const plan_machine_t *m, const plan_wants
     return 0;
 }
 
+static int print(const sweep_t *s, const plan_wants_t *w)
+{
+    if (w->json)
+        return print_json(s);
+    if (w->action == PLAN_TABLE)
+        print_table(s);
+    else
+        print_sweep(s);
+    return 0;
+}
+
 int plan_sweep(const plan_machine_t *m, const plan_wants_t *w)
 {
     pipc__error_t err = {PIPC_OK, ""};
@@ -126,14 +137,10 @@ int plan_sweep(const plan_machine_t *m, const plan_wants_t *w)
         st = fill(s, m, w, &set, &err);
     if (st)
         status = plan_error(&err, PLAN_REFUSED);
-    else if (w->json)
-        status = print_json(s);
-    else if (w->action == PLAN_TABLE)
-        print_table(s);
-    else
-        print_sweep(s);
-    if (!status && w->svg)
+    else if (w->svg)
         status = write_svg(s, m, w);
+    if (!status)
+        status = print(s, w);
     plan_set_free(&set);
     free(s);
     return status;
