@@ -612,6 +612,25 @@ static void refused(const pipc__check_call_t *calls, int ncalls, int buffers, co
         fail_msg("said \"%s\"", err.text);
 }
 
+/* Also where the one meets in host memory and the other in device memory, and lanes differ. */
+static void any_staged_plan_may_follow_any_other(void **state)
+{
+    pipc__plan_t *p[6];
+    pipc__error_t err;
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        p[i] = staged_plan((pipc__collective_t)(i / 2), 3, 2, i % 2);
+    for (int i = 0; i < 6 * 6 * 6; i++) {
+        pipc__check_call_t calls[3] = {
+            {p[i / 36], 1, 2, false}, {p[i / 6 % 6], 2, 1, true}, {p[i % 6], 3, 2, i % 2}};
+        if (pipc__plan_check(calls, 3, PIPC__BUFFERS, &err))
+            fail_msg("%d, %d, %d: %s", i / 36, i / 6 % 6, i % 6, err.text);
+    }
+    for (int i = 0; i < 6; i++)
+        pipc__plan_free(p[i]);
+}
+
 static void calls_that_overlap_are_refused(void **state)
 {
     pipc__plan_t *reduce = staged_plan(PIPC__ALLREDUCE, 2, 2, false);
@@ -659,6 +678,7 @@ int main(void)
         cmocka_unit_test(every_wait_of_the_staged_plans_is_needed),
         cmocka_unit_test(every_wait_of_the_direct_plans_and_the_ring_is_needed),
         cmocka_unit_test(most_waits_of_the_island_plan_are_needed),
+        cmocka_unit_test(any_staged_plan_may_follow_any_other),
         cmocka_unit_test(calls_that_overlap_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
