@@ -19,7 +19,7 @@ static pipc_status_t unreadable(pipc__findings_t *out, const char *why, pipc__er
     return pipc__findings_add(out, &f, err);
 }
 
-static pipc_status_t look(const pipc__source_t *source, pipc__findings_t *out, pipc__error_t *err)
+static pipc_status_t look(const pipc__machine_t *source, pipc__findings_t *out, pipc__error_t *err)
 {
     pipc__limits_t limits = pipc__limits_default();
     pipc__facts_t facts = {NULL, 0, false};
@@ -32,7 +32,7 @@ static pipc_status_t look(const pipc__source_t *source, pipc__findings_t *out, p
     return st;
 }
 
-pipc_status_t pipc__check(const pipc__source_t *source, pipc__findings_t *out, pipc__error_t *err)
+pipc_status_t pipc__check(const pipc__machine_t *source, pipc__findings_t *out, pipc__error_t *err)
 {
     const struct timespec moment = {0, SECOND_LOOK_MS * 1000000L};
     pipc_status_t st = look(source, out, err);

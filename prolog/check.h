@@ -5,14 +5,14 @@
 
 #include "prolog/judge.h"
 
-typedef struct pipc__source {
+typedef struct pipc__machine {
     const char *sysroot; /* "/" is this machine */
     const char *dump;    /* not NULL: the text of lspci -xxxx in its place */
-} pipc__source_t;
+} pipc__machine_t;
 
 /* A machine that cannot be read is a finding (unknown) too. A verdict of drain is believed when a
  * second look, a moment later, gives it too: a link may be in training at the first. Fails only
  * without memory. The caller releases @out. */
-pipc_status_t pipc__check(const pipc__source_t *source, pipc__findings_t *out, pipc__error_t *err);
+pipc_status_t pipc__check(const pipc__machine_t *source, pipc__findings_t *out, pipc__error_t *err);
 
 #endif

@@ -39,4 +39,4 @@ prolog_epilog_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_gate_SOURCES = prolog/main.c
 prolog_gate_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_gate_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
-prolog_gate_LDADD = libpipc-gate.la
+prolog_gate_LDADD = libpipc-gate.la libpipc-cli.la

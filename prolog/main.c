@@ -1,7 +1,6 @@
 /* prolog/main.c - the checker: what pcie-ipc-health is for all verbs but prolog and epilog */
 #include "config.h"
 
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,138 +14,108 @@
 #include "prolog/output.h"
 #include "prolog/prolog.h"
 #include "prolog/snapshot.h"
+#include "runtime/base/cli.h"
 
 #define NAME "pcie-ipc-health"
 
-enum { EXIT_OK, EXIT_WARN, EXIT_DRAIN, EXIT_UNKNOWN, EXIT_USAGE = 64 };
-enum { VERB_CHECK = 1, VERB_LINKS = 2, VERB_ALL = 3 };
+enum { EXIT_OK, EXIT_WARN, EXIT_DRAIN, EXIT_UNKNOWN };
+enum { OPT_SYSROOT = 256, OPT_DUMP, OPT_JSON, OPT_PROLOG_DIR, OPT_EPILOG_DIR, OPT_REMOVE };
 
-/* Every option once: the parser, --help and the manual's test read this table. */
-static const struct {
-    int verbs;
-    const char *name, *arg, *help;
-    int letter;
-} table[] = {
-    {VERB_CHECK, "sysroot", "DIR", "read a captured machine: DIR holds sys and proc", 'r'},
-    {VERB_CHECK, "dump", "FILE", "read the text that lspci -xxxx wrote", 'd'},
-    {VERB_CHECK, "json", NULL, "print JSON", 'j'},
-    {VERB_LINKS, "prolog-dir", "DIR", "the folder that Prolog=DIR/* in slurm.conf names", 'p'},
-    {VERB_LINKS, "epilog-dir", "DIR", "the folder that Epilog=DIR/* in slurm.conf names", 'e'},
-    {VERB_LINKS, "remove", NULL, "remove the links", 'R'},
-    {VERB_ALL, "help", NULL, "print this and exit", 'h'},
-    {VERB_ALL, "version", NULL, "print the version and exit", 'V'},
+static const pipc__cli_option_t check_options[] = {
+    {"sysroot", "DIR", "read a captured machine: DIR holds sys and proc", OPT_SYSROOT},
+    {"dump", "FILE", "read the text that lspci -xxxx wrote", OPT_DUMP},
+    {"json", NULL, "print JSON", OPT_JSON},
+    {NULL, NULL, NULL, 0},
 };
-#define OPTIONS (sizeof(table) / sizeof(table[0]))
+static const pipc__cli_option_t links_options[] = {
+    {"prolog-dir", "DIR", "the folder that Prolog=DIR/* in slurm.conf names", OPT_PROLOG_DIR},
+    {"epilog-dir", "DIR", "the folder that Epilog=DIR/* in slurm.conf names", OPT_EPILOG_DIR},
+    {"remove", NULL, "remove the links", OPT_REMOVE},
+    {NULL, NULL, NULL, 0},
+};
 
 typedef struct wants {
-    pipc__source_t source;
+    pipc__machine_t source;
     bool json, remove;
     const char *prolog_dir, *epilog_dir;
 } wants_t;
 
-static void print_options(int verb)
+static int take(void *wants, int id, const char *value)
 {
-    for (size_t i = 0; i < OPTIONS; i++) {
-        char left[32];
-        if (table[i].verbs != verb)
-            continue;
-        snprintf(left, sizeof(left), "--%s%s%s", table[i].name, table[i].arg ? "=" : "",
-                 table[i].arg ? table[i].arg : "");
-        printf("  %-18s %s\n", left, table[i].help);
-    }
-}
+    wants_t *w = wants;
 
-static void print_help(void)
-{
-    printf("Usage: " NAME " check [OPTION...]\n"
-           "       " NAME " prolog | epilog\n"
-           "       " NAME " install-links [OPTION...]\n"
-           "Judge the PCIe links of this machine's GPUs, and keep jobs off nodes with a fault.\n\n"
-           "check: look now\n");
-    print_options(VERB_CHECK);
-    printf("\nprolog, epilog: what Slurm runs; see install-links\n\n"
-           "install-links: make " PIPC__LINK_NAME " in Slurm's folders\n");
-    print_options(VERB_LINKS);
-    printf("\n");
-    print_options(VERB_ALL);
-    printf("\nExit status of check: 0 ok or note, 1 warn, 2 drain, 3 unknown, 64 wrong usage.\n"
-           "prolog: 0, or 1 to refuse the node; epilog: 0.\n\nCodes:\n");
-    for (int c = 0; c < PIPC__CODES; c++)
-        printf("  %s %-7s %s\n", pipc__codes[c].name, pipc__severity_name(pipc__codes[c].severity),
-               pipc__codes[c].what);
-}
-
-static int usage(const char *object, const char *what)
-{
-    fprintf(stderr, NAME ": %s: %s; see " NAME " --help\n", object, what);
-    return EXIT_USAGE;
-}
-
-/* End with @status, or another when what was printed did not reach its reader (a full disk). */
-static int finish(int status)
-{
-    if (fflush(stdout) || ferror(stdout)) {
-        fprintf(stderr, NAME ": output: could not be written; is the disk full?\n");
-        return EXIT_UNKNOWN;
-    }
-    return status;
-}
-
-static void take(wants_t *w, int letter, const char *value)
-{
-    switch (letter) {
-    case 'r':
+    switch (id) {
+    case OPT_SYSROOT:
         w->source.sysroot = value;
         break;
-    case 'd':
+    case OPT_DUMP:
         w->source.dump = value;
         break;
-    case 'j':
+    case OPT_JSON:
         w->json = true;
         break;
-    case 'p':
+    case OPT_PROLOG_DIR:
         w->prolog_dir = value;
         break;
-    case 'e':
+    case OPT_EPILOG_DIR:
         w->epilog_dir = value;
         break;
     default:
         w->remove = true;
         break;
     }
+    return PIPC__CLI_GO_ON;
 }
 
-/* Parse the options of @verb into @w; -1 to go on, else the exit status. */
-static int parse(int argc, char **argv, int verb, wants_t *w)
+static void print_codes(void)
 {
-    struct option options[OPTIONS + 1];
-    int n = 0, c;
+    for (int c = 0; c < PIPC__CODES; c++)
+        printf("  %s %-7s %s\n", pipc__codes[c].name, pipc__severity_name(pipc__codes[c].severity),
+               pipc__codes[c].what);
+}
 
-    memset(options, 0, sizeof(options));
-    for (size_t i = 0; i < OPTIONS; i++)
-        if (table[i].verbs & verb)
-            options[n++] =
-                (struct option){table[i].name, table[i].arg ? required_argument : no_argument, NULL,
-                                table[i].letter};
-    opterr = 0;
-    while ((c = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-        if (c == 'h') {
-            print_help();
-            return finish(EXIT_OK);
-        }
-        if (c == 'V') {
-            printf(NAME " " PACKAGE_VERSION "\n");
-            return finish(EXIT_OK);
-        }
-        if (c == ':')
-            return usage(argv[optind - 1], "needs a value");
-        if (c == '?')
-            return usage(argv[optind - 1], "no such option here, or one that takes no value");
-        take(w, c, optarg);
-    }
-    if (optind < argc)
-        return usage(argv[optind], "unexpected argument");
-    return -1;
+/* What stands before a verb, and the --help of all verbs. */
+static const pipc__cli_section_t all_sections[] = {
+    {"check: look now", check_options},
+    {"prolog, epilog: what Slurm runs; see install-links\n\n"
+     "install-links: make " PIPC__LINK_NAME " in Slurm's folders",
+     links_options},
+    {NULL, NULL},
+};
+static const pipc__cli_t all_cli = {
+    .name = NAME,
+    .version = PACKAGE_VERSION,
+    .usage = "check [OPTION...]\n"
+             "       " NAME " prolog | epilog\n"
+             "       " NAME " install-links [OPTION...]",
+    .about = "Judge the PCIe links of this machine's GPUs, and keep jobs off nodes with a fault.\n",
+    .sections = all_sections,
+    .after = "Exit status of check: 0 ok or note, 1 warn, 2 drain, 3 unknown, 64 wrong usage.\n"
+             "prolog: 0, or 1 to refuse the node; epilog: 0.\n\nCodes:\n",
+    .more = print_codes,
+    .output_failed = EXIT_UNKNOWN,
+    .take = take,
+};
+
+static const pipc__cli_section_t check_sections[] = {{NULL, check_options}, {NULL, NULL}};
+static const pipc__cli_t check_cli = {.name = NAME,
+                                      .version = PACKAGE_VERSION,
+                                      .sections = check_sections,
+                                      .help = &all_cli,
+                                      .output_failed = EXIT_UNKNOWN,
+                                      .take = take};
+
+static const pipc__cli_section_t links_sections[] = {{NULL, links_options}, {NULL, NULL}};
+static const pipc__cli_t links_cli = {.name = NAME,
+                                      .version = PACKAGE_VERSION,
+                                      .sections = links_sections,
+                                      .help = &all_cli,
+                                      .output_failed = EXIT_UNKNOWN,
+                                      .take = take};
+
+static int usage(const char *object, const char *what)
+{
+    return pipc__cli_usage(&all_cli, object, what);
 }
 
 /* ---- verbs --------------------------------------------------------------------------------- */
@@ -181,7 +150,7 @@ static int check(int argc, char **argv)
     wants_t w = {.source = {NULL, NULL}};
     pipc__findings_t findings = {NULL, 0, 0, PIPC__OK};
     pipc__error_t err = {PIPC_OK, ""};
-    int status = parse(argc, argv, VERB_CHECK, &w);
+    int status = pipc__cli_parse(&check_cli, argc, argv, &w);
 
     if (status >= 0)
         return status;
@@ -202,7 +171,7 @@ static int check(int argc, char **argv)
     if (!w.json && findings.n == 0)
         printf("pcie-ipc: node: every link is as it should be (ok)\n");
     pipc__findings_free(&findings);
-    return finish(status);
+    return pipc__cli_finish(&all_cli, status);
 }
 
 static int one_link(const wants_t *w, const char *folder, const char *target)
@@ -221,7 +190,7 @@ static int one_link(const wants_t *w, const char *folder, const char *target)
 static int install_links(int argc, char **argv)
 {
     wants_t w = {.source = {NULL, NULL}};
-    int status = parse(argc, argv, VERB_LINKS, &w);
+    int status = pipc__cli_parse(&links_cli, argc, argv, &w);
 
     if (status >= 0)
         return status;
@@ -229,7 +198,7 @@ static int install_links(int argc, char **argv)
         return usage("install-links", "needs --prolog-dir, --epilog-dir or both");
     status = one_link(&w, w.prolog_dir, PIPC_LIBEXEC "/prolog");
     status |= one_link(&w, w.epilog_dir, PIPC_LIBEXEC "/epilog");
-    return finish(status);
+    return pipc__cli_finish(&all_cli, status);
 }
 
 /* Called by pipc__prolog() alone. */
@@ -260,7 +229,7 @@ int main(int argc, char **argv)
     if (strcmp(verb, "gate") == 0)
         return gate(argc - 1, argv + 1);
     if (verb[0] == '-') {
-        int status = parse(2, argv, VERB_ALL, &nothing);
+        int status = pipc__cli_parse(&all_cli, 2, argv, &nothing);
         return status >= 0 ? status : usage(verb, "a verb comes first");
     }
     return usage(verb[0] ? verb : "no verb", "use check, prolog, epilog or install-links");

@@ -60,8 +60,8 @@ static void exit_status_and_errors(void **state)
         {"--json check", 64, "--json: a verb comes first"},
         {"check more", 64, "more: unexpected argument"},
         {"check --sysroot", 64, "--sysroot: needs a value"},
-        {"check --remove", 64, "--remove: no such option here"},
-        {"check --json=yes", 64, "no such option here, or one that takes no value"},
+        {"check --remove", 64, "--remove: no such option"},
+        {"check --json=yes", 64, "no such option, or one that takes no value"},
         {"check --sysroot=/ --dump=x", 64, "one machine at a time"},
         {"install-links", 64, "needs --prolog-dir, --epilog-dir or both"},
         {"install-links --prolog-dir=/nonexistent", 1, "/nonexistent: cannot be opened; make it"},
@@ -265,11 +265,11 @@ static void one_check_serves_several_prologs(void **state)
 }
 
 /* Every check leaves a byte in a file, whichever process made it. */
-pipc_status_t __real_pipc__check(const pipc__source_t *source, pipc__findings_t *out,
+pipc_status_t __real_pipc__check(const pipc__machine_t *source, pipc__findings_t *out,
                                  pipc__error_t *err);
-pipc_status_t __wrap_pipc__check(const pipc__source_t *source, pipc__findings_t *out,
+pipc_status_t __wrap_pipc__check(const pipc__machine_t *source, pipc__findings_t *out,
                                  pipc__error_t *err);
-pipc_status_t __wrap_pipc__check(const pipc__source_t *source, pipc__findings_t *out,
+pipc_status_t __wrap_pipc__check(const pipc__machine_t *source, pipc__findings_t *out,
                                  pipc__error_t *err)
 {
     char path[128];
