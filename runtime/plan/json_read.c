@@ -23,6 +23,14 @@ typedef struct reader {
     pipc__error_t *err;
 } reader_t;
 
+/* Errors quote the file, and go to terminals. */
+static void make_printable(char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
 static pipc_status_t wrong(const reader_t *r, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
@@ -34,6 +42,7 @@ static pipc_status_t wrong(const reader_t *r, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(what, sizeof(what), fmt, args);
     va_end(args);
+    make_printable(what);
     if (r->program >= 0)
         snprintf(program, sizeof(program), " programs[%d]:", r->program);
     if (r->op >= 0)
@@ -318,13 +327,15 @@ static json_t *load(const char *path, pipc_status_t *st, pipc__error_t *err)
     }
     all = json_load_callback(feed, &s, JSON_REJECT_DUPLICATES, &where);
     errno = s.error;
-    if (errno)
+    if (errno) {
         *st = pipc__fail_errno(err, "can't read the plan file %s", path);
-    else if (!s.left && fgetc(s.file) != EOF)
+    } else if (!s.left && fgetc(s.file) != EOF) {
         *st = pipc__fail(err, PIPC_ERR_INVALID, "%s: larger than %d bytes: no plan", path,
                          PIPC__PLAN_FILE_MAX);
-    else if (!all)
+    } else if (!all) {
+        make_printable(where.text);
         *st = pipc__fail(err, PIPC_ERR_INVALID, "%s: line %d: %s", path, where.line, where.text);
+    }
     fclose(s.file);
     if (*st) {
         json_decref(all);

@@ -154,6 +154,7 @@ static const struct bad_file {
     {"\"name\": \"x\"", "\"name\": \"\\u0007\"", "not printable"},
     {"\"name\": \"x\"", "\"name\": \"x\", \"name\": \"x\"", "duplicate"},
     {"\"name\": \"x\"", "\"name\": \"x\", \"shots\": 2", "the plan has an unknown key \"shots\""},
+    {"\"name\": \"x\"", "\"name\": \"x\", \"\\u001b[2J\\u00e9\": 2", "unknown key \"?[2J??\""},
     {"all-reduce", "all-to-all", "\"collective\" can't be \"all-to-all\""},
     {"\"ranks\": 1", "\"ranks\": 0", "\"ranks\" is 0, and must be 1 to 16"},
     {"\"ranks\": 1", "\"ranks\": 17", "\"ranks\" is 17, and must be 1 to 16"},
