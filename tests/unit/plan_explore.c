@@ -355,6 +355,22 @@ static void verdicts_hold_in_random_interleavings_of_larger_plans(void **state)
     report(&t);
 }
 
+/* Too large to be changed in every way here, but not to be run. */
+static void pipelined_plans_come_right_in_random_interleavings(void **state)
+{
+    static const pipc__plan_kind_t kinds[] = {PIPC__ISLAND, PIPC__PERMUTED};
+
+    (void)state;
+    for (int i = 0; i < 2 * 3 * 2; i++) {
+        trial_t t = {.rounds = 3, .buffers = 2, .schedules = 100, .in_place = i % 2};
+        pipc__plan_t *p;
+        assert_int_equal(pipc__plan_make(&p, kinds[i / 2 % 2], 2 + i / 4, NULL), PIPC_OK);
+        compare(p, &t, "as it is", "");
+        assert_int_equal(t.tally.right, 1);
+        pipc__plan_free(p);
+    }
+}
+
 /* Ranks 0, 1 and 2: a one-shot, then a ring. Rank 1 may end the one-shot and signal its round of
  * the ring on rank 2's flag 0, while rank 0 still is to signal the one-shot's there. */
 static void one_set_of_flags_is_not_enough(void **state)
@@ -377,6 +393,7 @@ int main(void)
         cmocka_unit_test(verdicts_hold_in_every_interleaving),
         cmocka_unit_test(verdicts_hold_where_slots_are_used_again),
         cmocka_unit_test(verdicts_hold_in_random_interleavings_of_larger_plans),
+        cmocka_unit_test(pipelined_plans_come_right_in_random_interleavings),
         cmocka_unit_test(one_set_of_flags_is_not_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
