@@ -10,7 +10,7 @@
 
 /* A figure that depends on a size: straight lines over the logarithm of the size, flat beyond the
  * ends. One point without a size is a constant. */
-#define PIPC__CURVE_MAX 10
+#define PIPC__CURVE_MAX 12
 typedef struct pipc__curve {
     int n;
     double bytes[PIPC__CURVE_MAX], value[PIPC__CURVE_MAX]; /* bytes ascend */

@@ -212,7 +212,8 @@ static void wrong_files_are_refused(void **state)
         {"[cpu]\ncopy_gbps = 1K:5 2K\n", "or sizes with numbers"},
         {"[cpu]\ncopy_gbps = 1Q:5\n", "f:2: copy_gbps: wrong value"},
         {"[cpu]\ncopy_gbps = 0:5\n", "f:2: copy_gbps: wrong value"},
-        {"[cpu]\ncopy_gbps = 1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1 9:1 10:1 11:1\n", "wrong value"},
+        {"[cpu]\ncopy_gbps = 1:1 2:1 3:1 4:1 5:1 6:1 7:1 8:1 9:1 10:1 11:1 12:1 13:1\n",
+         "wrong value"},
     };
     pipc__costs_t costs, built_in;
 

@@ -17,7 +17,7 @@
 #include "runtime/sim/cut.h"
 #include "runtime/tools/plan/calibrate.h"
 
-#define KNOTS_MAX 8
+#define KNOTS_MAX PIPC__CURVE_MAX
 #define SINGLE 3 /* costs that are no curve */
 #define COSTS_MAX (SINGLE + 2 * KNOTS_MAX)
 #define KNOT_FIRST ((size_t)4 << 10) /* below, latency is all that there is to see */
