@@ -42,7 +42,7 @@ typedef struct pipc__parts {
 void pipc__parts_make(pipc__parts_t *parts, const pipc__shape_t *shape);
 
 /* The ways of all chunks, in the order in which the pipeline takes them: @breadth turns at a time,
- * which are owned by different ranks, make a piece. */
+ * whose roots are different ranks, or in different groups, make a piece. */
 typedef struct pipc__owners {
     int nturns, breadth;
     uint8_t above[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX]; /* [turn][rank], PIPC__NOBODY: a root */

@@ -595,7 +595,7 @@ static void most_waits_of_the_island_plan_are_needed(void **state)
             PIPC_OK);
         assert_true(right(p));
         int spare = spare_waits(p, &waits);
-        if (spare * 5 >= waits)
+        if (spare * 4 >= waits)
             fail_msg("island plan for %s can spare %d of %d waits", group, spare, waits);
         pipc__plan_free(p);
     }
