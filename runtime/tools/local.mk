@@ -44,7 +44,7 @@ pcie_ipc_bench_SOURCES = \
 pcie_ipc_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) \
 	-DPIPC_BENCH_MPI='"$(pipcplugindir)/bench_mpi.so"'
 pcie_ipc_bench_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-pcie_ipc_bench_LDADD = libpipc-comm.la $(JANSSON_LIBS)
+pcie_ipc_bench_LDADD = libpipc-comm.la libpipc-cli.la $(JANSSON_LIBS)
 if HAVE_CUDA
 pcie_ipc_bench_SOURCES += runtime/tools/bench/device_cuda.c
 endif

@@ -1,66 +1,61 @@
 /* tools/bench/options.c - see options.h
  *
- * One table serves getopt, --help and the man page's test.
+ * The letters and long names are nccl-tests'.
  */
 #include "runtime/tools/bench/options.h"
 
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "config.h"
+#include "runtime/base/cli.h"
 
 enum { OPT_BACKEND = 256, OPT_PLAN, OPT_PATH, OPT_PER_NODE, OPT_PEER };
 
-static const struct option_row {
-    int letter; /* >= 256: no short form */
-    const char *name, *arg, *help;
-} rows[] = {
-    {'b', "minbytes", "SIZE", "smallest message, with K, M or G (default 8)"},
-    {'e', "maxbytes", "SIZE", "largest message (default 16M)"},
-    {'f', "stepfactor", "N", "next size = size x N (default 2)"},
-    {'i', "stepbytes", "SIZE", "next size = size + SIZE, in place of -f"},
-    {'n', "iters", "N", "timed samples a size; the median of the slowest rank is shown (default 20)"},
-    {'w', "warmup_iters", "N", "calls before timing (default 5)"},
-    {'d', "datatype", "TYPE", "element type, as in the table's column, or all (default float)"},
-    {'o', "op", "NAME", "operation: sum, ... as in the table's column, or all (default sum)"},
-    {'G', "cudagraph", "N", "capture each burst of calls in a graph; a sample is N replays"},
-    {'c', "check", "0|1", "compare results with exact sums, and bit for bit across ranks (default 1)"},
-    {OPT_BACKEND, "backend", "NAME", "cpu, cuda or auto: cuda where there is a GPU (default auto)"},
-    {OPT_PLAN, "plan", "NAME", "one-shot, two-shot, ring, island, permuted or auto: by size (default auto)"},
-    {OPT_PATH, "path", "NAME", "p2p, host or auto: memory by which ranks reach each other (default auto)"},
-    {OPT_PER_NODE, "per-node", NULL, "one communicator a node; the slowest node is shown"},
-    {OPT_PEER, "peer", "NAME", "time nccl or mpi (or NAME:PATH of its library) in turns and show the ratio"},
-    {'J', "output_file", "FILE", "write the results to FILE as JSON, too"},
-    {'h', "help", NULL, "this text"},
-    {'V', "version", NULL, "the version"},
+static const pipc__cli_option_t rows[] = {
+    {"minbytes", "SIZE", "smallest message, with K, M or G (default 8)", 'b'},
+    {"maxbytes", "SIZE", "largest message (default 16M)", 'e'},
+    {"stepfactor", "N", "next size = size x N (default 2)", 'f'},
+    {"stepbytes", "SIZE", "next size = size + SIZE, in place of -f", 'i'},
+    {"iters", "N", "timed samples a size; the median of the slowest rank is shown (default 20)", 'n'},
+    {"warmup_iters", "N", "calls before timing (default 5)", 'w'},
+    {"datatype", "TYPE", "element type, as in the table's column, or all (default float)", 'd'},
+    {"op", "NAME", "operation: sum, ... as in the table's column, or all (default sum)", 'o'},
+    {"cudagraph", "N", "capture each burst of calls in a graph; a sample is N replays", 'G'},
+    {"check", "0|1", "compare results with exact sums, and bit for bit across ranks (default 1)", 'c'},
+    {"backend", "NAME", "cpu, cuda or auto: cuda where there is a GPU (default auto)", OPT_BACKEND},
+    {"plan", "NAME", "one-shot, two-shot, ring, island, permuted or auto: by size (default auto)", OPT_PLAN},
+    {"path", "NAME", "p2p, host or auto: memory by which ranks reach each other (default auto)", OPT_PATH},
+    {"per-node", NULL, "one communicator a node; the slowest node is shown", OPT_PER_NODE},
+    {"peer", "NAME", "time nccl or mpi (or NAME:PATH of its library) in turns and show the ratio", OPT_PEER},
+    {"output_file", "FILE", "write the results to FILE as JSON, too", 'J'},
+    {NULL, NULL, NULL, 0},
 };
-#define NROWS (sizeof(rows) / sizeof(rows[0]))
+static const pipc__cli_section_t sections[] = {{NULL, rows}, {NULL, NULL}};
 
-static void help(void)
-{
-    printf("usage: pcie-ipc-bench [OPTIONS]\n"
-           "AllReduce benchmark in the manner of nccl-tests; start it with srun --mpi=pmix.\n\n");
-    for (size_t i = 0; i < NROWS; i++) {
-        char form[48], letter[8] = "    ";
-        if (rows[i].letter < 256)
-            snprintf(letter, sizeof(letter), "-%c, ", rows[i].letter);
-        snprintf(form, sizeof(form), "%s--%s%s%s", letter, rows[i].name, rows[i].arg ? " " : "",
-                 rows[i].arg ? rows[i].arg : "");
-        printf("  %-26s %s\n", form, rows[i].help);
-    }
-    printf("\nexit status: 0 all right, 1 a wrong value, 2 a call failed, 64 usage\n");
-}
+static int take(void *options, int letter, const char *value);
+
+static const pipc__cli_t cli = {
+    .name = "pcie-ipc-bench",
+    .version = PACKAGE_VERSION,
+    .usage = "[OPTION...]",
+    .about = "AllReduce benchmark in the manner of nccl-tests; start it with srun --mpi=pmix.\n",
+    .sections = sections,
+    .after = "Exit status: 0 all right, 1 a wrong value, 2 a call failed, 64 wrong usage.\n",
+    .output_failed = 2,
+    .take = take,
+};
 
 static int usage(const char *option, const char *value, const char *want)
 {
-    fprintf(stderr, "pcie-ipc-bench: %s: \"%s\" is not %s; see pcie-ipc-bench --help\n", option, value,
-            want);
-    return 64;
+    char what[512];
+
+    snprintf(what, sizeof(what), "\"%.100s\" is not %s", value, want);
+    return pipc__cli_usage(&cli, option, what);
 }
 
 static bool parse_size(const char *text, size_t *out)
@@ -155,9 +150,9 @@ static const char *redop_name(int i)
     return pipc_redop_string((pipc_redop_t)i);
 }
 
-/* One option; returns -1 or an exit status. */
-static int take(bench_options_t *o, int letter, const char *value)
+static int take(void *options, int letter, const char *value)
 {
+    bench_options_t *o = options;
     static const char *const backends[] = {"auto", "cpu", "cuda", NULL};
     static const char *const paths[] = {"auto", "p2p", "host", NULL};
     int n = 0;
@@ -208,40 +203,20 @@ static int take(bench_options_t *o, int letter, const char *value)
         return -1;
     case OPT_PEER:
         return parse_peer(o, value) ? -1 : usage("--peer", value, "nccl, mpi or NAME:PATH");
-    case 'h':
-        help();
-        return 0;
-    case 'V':
-        printf("pcie-ipc-bench %s\n", PACKAGE_VERSION);
-        return 0;
-    default: /* getopt_long has said what is wrong */
-        fprintf(stderr, "pcie-ipc-bench: see pcie-ipc-bench --help\n");
-        return 64;
     }
+    return usage("option", value ? value : "", "known");
 }
 
 int bench_options_parse(bench_options_t *o, int argc, char **argv)
 {
-    struct option longs[NROWS + 1] = {0};
-    char shorts[3 * NROWS + 1] = "", *s = shorts;
-    int letter, rc;
+    int status;
 
     *o = (bench_options_t){.min_bytes = 8, .max_bytes = 16 << 20, .factor = 2, .iterations = 20,
                            .warmup = 5, .dtype = PIPC_F32, .op = PIPC_SUM, .check = true,
                            .plan = "auto"};
-    for (size_t i = 0; i < NROWS; i++) {
-        longs[i] = (struct option){rows[i].name, rows[i].arg ? required_argument : no_argument, NULL,
-                                   rows[i].letter};
-        if (rows[i].letter < 256)
-            s += sprintf(s, "%c%s", rows[i].letter, rows[i].arg ? ":" : "");
-    }
-    while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
-        rc = take(o, letter, optarg);
-        if (rc >= 0)
-            return rc;
-    }
-    if (optind < argc)
-        return usage("argument", argv[optind], "an option");
+    status = pipc__cli_parse(&cli, argc, argv, o);
+    if (status >= 0)
+        return status;
     if (o->max_bytes < o->min_bytes)
         return usage("-e", "maxbytes", "at least -b");
     return -1;
