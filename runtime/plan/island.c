@@ -36,10 +36,10 @@
  * sum itself, or when the complete chunk comes, which holds its own contribution and so came after
  * the push that read it.
  */
+#include <stdlib.h>
+
 #include "runtime/plan/build.h"
 #include "runtime/plan/owners.h"
-
-#define PHASES_MAX (PIPC__LEVELS_MAX + 2)
 
 enum { PUSH, SUM, TOP, TAKE }; /* the stages; those without jobs are left out */
 
@@ -212,16 +212,33 @@ static job_t *job_of(const island_t *k, int stage, int rank, int turn, int *phas
     }
 }
 
-/* The turn that comes @i-th in a piece: senders begin behind their own place, takers before it, so
- * that ranks of a group have different peers at a time. */
-static int rotate(const island_t *k, int stage, int rank, int i)
+/* A job of one stage of one rank, and when it is due. */
+typedef struct due {
+    int time, order, phase, turn;
+    job_t *job;
+} due_t;
+
+static int by_time(const void *a, const void *b)
 {
-    int n = k->o.breadth;
+    const due_t *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time - y->time;
+    if (x->order != y->order)
+        return x->order - y->order;
+    return y->phase - x->phase;
+}
+
+/* The order of a piece's turns: senders begin with the one behind their own place, takers with the
+ * one before it, so that ranks of a group have different peers at a time. */
+static int order_of(const island_t *k, int stage, int rank, int turn)
+{
+    int n = k->o.breadth, at = turn % n;
     int own = k->b->plan->collective == PIPC__ALLREDUCE ? k->place[rank] % n : rank;
 
     if (stage == PUSH)
-        return (own + 1 + i) % n;
-    return stage == TAKE ? (own + n - 1 - i) % n : i;
+        return (at + n - own + n - 1) % n;
+    return stage == TAKE ? (own + n - at + n - 1) % n : at;
 }
 
 /* Pieces that pass from one phase to the next. In the last stage four: nothing but copies comes
@@ -232,22 +249,21 @@ static const int skew[PIPC__STAGES_MAX] = {1, 1, 1, 4};
 static bool write_stage(const island_t *k, int stage, int rank)
 {
     pipc__pen_t pen = {k->b, rank, k->stage[stage]};
-    bool any = false;
+    due_t due[PIPC__CHUNKS_MAX];
+    int n = 0;
 
-    for (int time = 0; time < k->pieces + PHASES_MAX * skew[stage]; time++)
-        for (int i = 0; i < k->o.breadth; i++)
-            for (int at = PHASES_MAX - 1; at >= 0; at--) {
-                int piece = time - at * skew[stage], phase;
-                int turn = piece * k->o.breadth + rotate(k, stage, rank, i);
-                if (piece < 0 || turn >= k->o.nturns)
-                    continue;
-                job_t *job = job_of(k, stage, rank, turn, &phase);
-                if (!job || phase != at)
-                    continue;
-                job(k, pen, turn);
-                any = true;
-            }
-    return any;
+    for (int turn = 0; turn < k->o.nturns; turn++) {
+        due_t *d = &due[n];
+        d->job = job_of(k, stage, rank, turn, &d->phase);
+        d->time = turn / k->o.breadth + d->phase * skew[stage];
+        d->order = order_of(k, stage, rank, turn);
+        d->turn = turn;
+        n += d->job != NULL;
+    }
+    qsort(due, (size_t)n, sizeof(due[0]), by_time);
+    for (int i = 0; i < n; i++)
+        due[i].job(k, pen, due[i].turn);
+    return n > 0;
 }
 
 static void hand_out_boxes(island_t *k)

@@ -81,6 +81,8 @@ static const shape_case_t shapes[] = {
     {"1+14", 15, {"abbbbbbbbbbbbbb"}, ALL},
     {"8+8", 16, {"aaaaaaaabbbbbbbb"}, ALL},
     {"4x4", 16, {"aaaabbbbccccdddd"}, ALL},
+    {"8x2", 16, {"aabbccddeeffgghh"}, ALL},
+    {"4x(2x2)", 16, {"aaaabbbbccccdddd", "aabbccddeeffgghh"}, ALL},
     {"2x2x2x2", 16, {"aaaaaaaabbbbbbbb", "aaaabbbbccccdddd", "aabbccddeeffgghh"}, ALL},
     {"4, no reach", 4, {NULL}, NONE},
     {"4+4, no reach across", 8, {"aaaabbbb"}, ACROSS},

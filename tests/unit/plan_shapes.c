@@ -212,7 +212,7 @@ static void owners_are_balanced(void **state)
         const char *groups;
         int nturns, owned[PIPC__RANKS_MAX]; /* chunks in which the rank sums for others */
     } cases[] = {
-        {"aaaabbbb", 16, {4, 4, 4, 4, 4, 4, 4, 4}},    {"aabb", 8, {4, 4, 4, 4}},
+        {"aaaabbbb", 16, {4, 4, 4, 4, 4, 4, 4, 4}}, {"aabb", 8, {4, 4, 4, 4}},
         {"aaaaabbb", 20, {4, 4, 4, 4, 4, 7, 7, 6}}, {"aaab", 12, {4, 4, 4, 0}},
         {"abbbbbbb", 28, {0, 4, 4, 4, 4, 4, 4, 4}},
     };
