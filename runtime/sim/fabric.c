@@ -23,22 +23,28 @@ typedef struct maker {
 
 /* ---- arrays that grow ------------------------------------------------------------------------ */
 
-static void *grow(maker_t *m, void *array, int n, size_t size)
+/* Room for one more element; it has room up to the next power of two. */
+static bool grow(maker_t *m, void **array, int n, size_t size)
 {
-    if (n & (n - 1))
-        return array;
-    void *more = realloc(array, (n ? 2 * (size_t)n : 1) * size);
-    m->no_memory |= !more;
-    return more ? more : array;
+    void *more;
+
+    if (m->no_memory || (n & (n - 1)))
+        return !m->no_memory;
+    more = realloc(*array, (n ? 2 * (size_t)n : 1) * size);
+    m->no_memory = !more;
+    if (more)
+        *array = more;
+    return !m->no_memory;
 }
 
 static int add_resource(maker_t *m, int link, int way, double rate, bool crowds)
 {
     pipc__fabric_t *f = m->f;
+    void *array = f->resources;
 
-    f->resources = grow(m, f->resources, f->nresources, sizeof(*f->resources));
-    if (m->no_memory)
+    if (!grow(m, &array, f->nresources, sizeof(*f->resources)))
         return 0;
+    f->resources = array;
     f->resources[f->nresources] = (pipc__sim_resource_t){rate, link, way, crowds};
     return f->nresources++;
 }
@@ -47,10 +53,11 @@ static int add_resource(maker_t *m, int link, int way, double rate, bool crowds)
 static int add_link(maker_t *m, pipc__sim_link_kind_t kind, const char *what, const char *name)
 {
     pipc__fabric_t *f = m->f;
+    void *array = f->links;
 
-    f->links = grow(m, f->links, f->nlinks, sizeof(*f->links));
-    if (m->no_memory)
+    if (!grow(m, &array, f->nlinks, sizeof(*f->links)))
         return 0;
+    f->links = array;
     pipc__sim_link_t *l = &f->links[f->nlinks];
     memset(l, 0, sizeof(*l));
     l->kind = kind;
@@ -86,10 +93,11 @@ static int add_single(maker_t *m, pipc__sim_link_kind_t kind, const char *what, 
 static void add_hop(maker_t *m, pipc__sim_path_t *path, int resource, double weight)
 {
     pipc__fabric_t *f = m->f;
+    void *array = f->hops;
 
-    f->hops = grow(m, f->hops, f->nhops, sizeof(*f->hops));
-    if (m->no_memory)
+    if (!grow(m, &array, f->nhops, sizeof(*f->hops)))
         return;
+    f->hops = array;
     f->hops[f->nhops++] = (pipc__hop_t){resource, 1, weight};
     path->nhops++;
 }

@@ -195,7 +195,7 @@ static void wrong_files_are_refused(void **state)
     static const struct {
         const char *text, *error;
     } cases[] = {
-        {"[link]\nwitdh = 8\n", "f:2: there is no key \"witdh\" in section \"link\""},
+        {"[link]\nwide = 8\n", "f:2: there is no key \"wide\" in section \"link\""},
         {"width = 8\n", "f:1: there is no key \"width\" in section \"\""},
         {"[nvlink]\nwidth = 8\n", "f:2: there is no key \"width\" in section \"nvlink\""},
         {"[link]\nwidth = 0\n", "f:2: width: wrong value \"0\"; use a number from 1 to 32"},

@@ -135,7 +135,7 @@ static int by_value(const void *a, const void *b)
 /* Knots at the working sets that were measured: all that differ by a third, else some of them. */
 static void place_knots(fit_t *f)
 {
-    double sets[CALIBRATE_ROWS], apart[CALIBRATE_ROWS];
+    double sets[CALIBRATE_ROWS] = {0}, apart[CALIBRATE_ROWS];
     int n = 0, napart = 0;
     pipc__exec_costs_t *s = &f->start;
     const pipc__exec_costs_t was = *s;

@@ -47,8 +47,7 @@ static void take_row(measured_set_t *set, json_t *row)
 static pipc_status_t take_file(measured_set_t *set, const char *path, pipc__error_t *err)
 {
     json_error_t why;
-    json_t *root = json_load_file(path, 0, &why), *row;
-    size_t i;
+    json_t *root = json_load_file(path, 0, &why);
     pipc_status_t st = PIPC_OK;
 
     if (!root)
@@ -70,8 +69,8 @@ static pipc_status_t take_file(measured_set_t *set, const char *path, pipc__erro
             path, nranks, cpu ? "cpu" : "cuda", set->nranks, set->cpu ? "cpu" : "cuda");
     set->nranks = nranks;
     set->cpu = cpu;
-    if (!st)
-        json_array_foreach(rows, i, row) take_row(set, row);
+    for (size_t i = 0; !st && i < json_array_size(rows); i++)
+        take_row(set, json_array_get(rows, i));
     json_decref(root);
     return st;
 }

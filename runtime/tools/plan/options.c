@@ -241,33 +241,64 @@ static int take_action(plan_wants_t *w, int id, const char *value)
     return PIPC__CLI_GO_ON;
 }
 
+/* What is taken as it stands. */
+static bool take_text(plan_wants_t *w, int id, const char *value)
+{
+    const char **text = id == OPT_TOPO        ? &w->topo
+                        : id == OPT_PLAN_FILE ? &w->plan_file
+                        : id == OPT_LINKS     ? &w->links
+                        : id == OPT_SVG       ? &w->svg
+                                              : NULL;
+
+    if (text)
+        *text = value;
+    w->json |= id == OPT_JSON;
+    return text || id == OPT_JSON;
+}
+
+static int take_number(plan_wants_t *w, int id, const char *value)
+{
+    if (id == OPT_RANKS)
+        return parse_int(value, 1, PIPC__RANKS_MAX, &w->nranks)
+                   ? PIPC__CLI_GO_ON
+                   : pipc__cli_usage(&cli, "--ranks", "use a number from 1 to 16");
+    if (id == OPT_BYTES)
+        return plan_size_parse(value, &w->bytes)
+                   ? PIPC__CLI_GO_ON
+                   : pipc__cli_usage(&cli, "--bytes", "use a size, as in 4096, 64K, 16M, 1G");
+    return plan_size_parse(value, &w->staging_bytes) && w->staging_bytes
+               ? PIPC__CLI_GO_ON
+               : pipc__cli_usage(&cli, "--staging", "use a size above 0, as in 64M");
+}
+
+static int take_plan(plan_wants_t *w, const char *value)
+{
+    w->kind = -1;
+    return strcmp(value, "best")
+               ? take_name("--plan", value, PIPC__PLAN_KINDS_ALL, kind_name, &w->kind)
+               : PIPC__CLI_GO_ON;
+}
+
 static int take(void *wants, int id, const char *value)
 {
     plan_wants_t *w = wants;
     int index = 0, status;
 
-    switch (id) {
-    case OPT_TOPO:
-        w->topo = value;
+    if (take_text(w, id, value))
         return PIPC__CLI_GO_ON;
+    if (id >= OPT_ACTIONS && id <= OPT_CALIBRATE)
+        return take_action(w, id, value);
+    switch (id) {
     case OPT_RANKS:
-        return parse_int(value, 1, PIPC__RANKS_MAX, &w->nranks)
-                   ? PIPC__CLI_GO_ON
-                   : pipc__cli_usage(&cli, "--ranks", "use a number from 1 to 16");
     case OPT_BYTES:
-        return plan_size_parse(value, &w->bytes)
-                   ? PIPC__CLI_GO_ON
-                   : pipc__cli_usage(&cli, "--bytes", "use a size, as in 4096, 64K, 16M, 1G");
     case OPT_STAGING:
-        return plan_size_parse(value, &w->staging_bytes) && w->staging_bytes
-                   ? PIPC__CLI_GO_ON
-                   : pipc__cli_usage(&cli, "--staging", "use a size above 0, as in 64M");
+        return take_number(w, id, value);
     case OPT_PLAN:
-        if (!strcmp(value, "best")) {
-            w->kind = -1;
-            return PIPC__CLI_GO_ON;
-        }
-        return take_name("--plan", value, PIPC__PLAN_KINDS_ALL, kind_name, &w->kind);
+        return take_plan(w, value);
+    case OPT_BIND:
+        return take_bind(w, value);
+    case OPT_PROFILE:
+        return take_name("--profile", value, PIPC__PROFILES, profile_name, &w->profile);
     case OPT_COLLECTIVE:
         status = take_name("--collective", value, PIPC__ALLGATHER + 1, collective_name, &index);
         w->collective = (pipc__collective_t)index;
@@ -280,28 +311,9 @@ static int take(void *wants, int id, const char *value)
         status = take_name("--dtype", value, PIPC_DTYPE_COUNT, dtype_name, &index);
         w->elem_bytes = (int)pipc_dtype_bytes((pipc_dtype_t)index);
         return status;
-    case OPT_PROFILE:
-        return take_name("--profile", value, PIPC__PROFILES, profile_name, &w->profile);
-    case OPT_BIND:
-        return take_bind(w, value);
-    case OPT_PLAN_FILE:
-        w->plan_file = value;
-        return PIPC__CLI_GO_ON;
-    case OPT_LINKS:
-        w->links = value;
-        return PIPC__CLI_GO_ON;
-    case OPT_SVG:
-        w->svg = value;
-        return PIPC__CLI_GO_ON;
-    case OPT_JSON:
-        w->json = true;
-        return PIPC__CLI_GO_ON;
     default:
-        break;
+        return pipc__source_take(&cli, &w->source, id, value);
     }
-    if (id >= OPT_ACTIONS && id <= OPT_CALIBRATE)
-        return take_action(w, id, value);
-    return pipc__source_take(&cli, &w->source, id, value);
 }
 
 /* ---- --topo X -------------------------------------------------------------------------------- */
