@@ -339,6 +339,8 @@ static const struct promise {
     {"flat 8", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 0, 2},
     {"flat 8", PIPC__TWO_SHOT, PIPC__ALLREDUCE, 1.75, 0, 2},
     {"5+3", PIPC__ISLAND, PIPC__ALLREDUCE, 1.8, 1, 3},
+    {"2+2", PIPC__ISLAND, PIPC__ALLREDUCE, 1.5, 1, 3},
+    {"2+2+2+2", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 1.5, 10},
     {"3+1", PIPC__ISLAND, PIPC__ALLREDUCE, 5. / 3, 1, 2},
     {"1+7", PIPC__ISLAND, PIPC__ALLREDUCE, 13. / 7, 1, 2},
     {"2x(2x2)", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 1, 10},
