@@ -18,7 +18,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/output.c prolog/output.h \
 	prolog/snapshot.c prolog/snapshot.h
 libpipc_gate_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(PCI_CFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS)
-libpipc_gate_la_LIBADD = libpipc-core.la $(PCI_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
+libpipc_gate_la_LIBADD = libpipc-core.la libpipc-dump.la $(PCI_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 # What Slurm runs: libc only, so that no library that is missing can fail it (tests/unit/health_object.t).
 GUARD = prolog/guard.c prolog/guard.h prolog/prolog.c prolog/prolog.h prolog/say.c \

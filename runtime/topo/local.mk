@@ -4,7 +4,6 @@ libpipc_core_la_SOURCES += \
 	runtime/topo/cpuset.c runtime/topo/cpuset.h \
 	runtime/topo/device.c runtime/topo/device.h \
 	runtime/topo/dir.c runtime/topo/dir.h \
-	runtime/topo/dump.c runtime/topo/dump.h \
 	runtime/topo/group.c \
 	runtime/topo/json.c runtime/topo/json.h \
 	runtime/topo/json_tree.c \
@@ -17,9 +16,15 @@ libpipc_core_la_SOURCES += \
 	runtime/topo/scan.c runtime/topo/scan.h \
 	runtime/topo/synthetic.c \
 	runtime/topo/sysfs.c \
-	runtime/topo/text.c runtime/topo/text.h \
 	runtime/topo/topo.c runtime/topo/topo.h \
 	runtime/topo/tree.c
+
+# lspci's dump unpacked into a captured machine: for the gate and for tools, not for the plugin.
+noinst_LTLIBRARIES += libpipc-dump.la
+libpipc_dump_la_SOURCES = \
+	runtime/topo/dump.c runtime/topo/dump.h \
+	runtime/topo/text.c runtime/topo/text.h
+libpipc_dump_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS)
 
 # The sources that are files of other programs, for tools and tests only: the plugin and the runtime's
 # library need no XML parser.
@@ -41,4 +46,4 @@ libpipc_topofiles_la_SOURCES = \
 	runtime/topo/xml.c runtime/topo/xml.h \
 	runtime/topo/xml_out.c runtime/topo/xml_out.h
 libpipc_topofiles_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS) $(EXPAT_CFLAGS)
-libpipc_topofiles_la_LIBADD = libpipc-core.la libpipc-cli.la $(HWLOC_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS)
+libpipc_topofiles_la_LIBADD = libpipc-core.la libpipc-cli.la libpipc-dump.la $(HWLOC_LIBS) $(JANSSON_LIBS) $(EXPAT_LIBS)

@@ -849,6 +849,64 @@ static void dump_refused(void **state)
         assert_refused(PIPC__SOURCE_DUMP, &cases[i]);
 }
 
+/* ---- a captured machine of folders, without links ----------------------------------------------
+ */
+
+#define PCI_FOLDER "sys/bus/pci/devices"
+
+static void put_class(const char *root, const char *device, const char *class)
+{
+    char path[256];
+
+    snprintf(path, sizeof(path), "%s/%s", root, device);
+    for (char *p = path + strlen(root) + 1; (p = strchr(p, '/')); *p++ = '/') {
+        *p = '\0';
+        mkdir(path, 0700);
+    }
+    mkdir(path, 0700);
+    if (!class)
+        return;
+    strcat(path, "/class");
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(class, f);
+    fclose(f);
+}
+
+/* A copy that followed the links has folders for them: the devices in a folder are below it.
+ * Without these and without config space nothing tells. */
+static void folders_in_folders(void **state)
+{
+    char root[] = "/tmp/pipc-folders-XXXXXX", command[64];
+    pipc__error_t err = {PIPC_OK, ""};
+    pipc__topo_t *t;
+
+    (void)state;
+    assert_non_null(mkdtemp(root));
+    put_class(root, PCI_FOLDER "/0000:17:00.0", "0x060400");
+    put_class(root, PCI_FOLDER "/0000:18:00.0", "0x060400");
+    put_class(root, PCI_FOLDER "/0000:19:04.0", "0x060400");
+    put_class(root, PCI_FOLDER "/0000:19:08.0", "0x060400");
+    put_class(root, PCI_FOLDER "/0000:1a:00.0", "0x030200");
+    put_class(root, PCI_FOLDER "/0000:1b:00.0", "0x030200");
+    assert_int_equal(pipc__topo_sysroot(&t, root, &err), PIPC_OK);
+    assert_consistent(t);
+    assert_int_equal(pipc__topo_switch_of(t, t->nobjs - 1), PIPC__UNKNOWN);
+    pipc__topo_free(t);
+
+    put_class(root, PCI_FOLDER "/0000:17:00.0/0000:18:00.0", NULL);
+    put_class(root, PCI_FOLDER "/0000:18:00.0/0000:19:04.0", NULL);
+    put_class(root, PCI_FOLDER "/0000:18:00.0/0000:19:08.0", NULL);
+    put_class(root, PCI_FOLDER "/0000:19:04.0/0000:1a:00.0", NULL);
+    put_class(root, PCI_FOLDER "/0000:19:08.0/0000:1b:00.0", NULL);
+    assert_int_equal(pipc__topo_sysroot(&t, root, &err), PIPC_OK);
+    assert_consistent(t);
+    assert_string_equal(t->objs[pipc__topo_switch_of(t, t->nobjs - 1)].name, "0000:18:00.0");
+    pipc__topo_free(t);
+    snprintf(command, sizeof(command), "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+}
+
 /* ---- files that are none, options -------------------------------------------------------------
  */
 
@@ -1084,6 +1142,7 @@ int main(void)
         WITH_FILE(dump_refused),
         WITH_FILE(noise_dump),
         WITH_FILE(a_file_tells_what_it_is),
+        cmocka_unit_test(folders_in_folders),
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(exit_statuses),
     };
