@@ -26,11 +26,15 @@
 /* What a block knows about its round. */
 struct lane_round {
     uint32_t lane, nlanes;
-    int stage;
     uint64_t round;      /* its number over all calls */
     size_t first, count; /* the piece of the message, in elements */
     pipc__split_t split;
 };
+
+static __device__ int stage_of(const pipc__lane_args_t &a)
+{
+    return blockIdx.x % a.nstages;
+}
 
 static __device__ char *memory_of(const pipc__lane_args_t &a, int rank, int place)
 {
@@ -216,28 +220,38 @@ static __device__ bool wait_flag(const pipc__lane_args_t &a, const uint64_t *fla
     return true;
 }
 
-/* Of all threads that give up, the first one tells where. */
-static __device__ void report(const pipc__lane_args_t &a, uint64_t round_in_call, int stage,
-                              int step)
+/* A stage that waits for another one of its rank gives up over what that one waits for: let it tell
+ * where, 10 ms should do. */
+static __device__ void let_others_report(const pipc__lane_args_t &a)
+{
+    for (int i = 0; i < 100 && !*(volatile uint32_t *)&a.state->dead; i++)
+        __nanosleep(100000);
+}
+
+/* Of all threads that give up, the first one tells where. The epoch is still that of the call's
+ * start, since this block is not through: to look again here saves the registers to keep it. */
+static __device__ void report(const pipc__lane_args_t &a, const lane_round &k, int step)
 {
     if (atomicExch(&a.state->dead, 1))
         return;
-    *a.stalled_round = round_in_call;
-    store_release(a.stalled_step, PIPC__STALL(a.plan_id, stage, step));
+    *a.stalled_round = k.round - *(volatile uint64_t *)&a.state->epoch - 1;
+    store_release(a.stalled_step, PIPC__STALL(a.plan_id, stage_of(a), step));
 }
 
 /* @n waits in a row, steps @step .. @step + n - 1, are one wait: a thread polls each. False, for
  * the whole block, when one was given up. */
 static __device__ bool wait_all(const pipc__lane_args_t &a, const lane_round &k,
-                                const pipc__op_t *op, int n, uint64_t round_in_call, int step)
+                                const pipc__op_t *op, int n, int step)
 {
     int i = threadIdx.x;
     bool gave_up = false;
 
-    if (i < n && !DROPPED(a, k.stage, step + i)) {
+    if (i < n && !DROPPED(a, stage_of(a), step + i)) {
         gave_up = !wait_flag(a, flag_of(a, k, a.rank, op[i]), k.round);
+        if (gave_up && op[i].peer == a.rank)
+            let_others_report(a);
         if (gave_up)
-            report(a, round_in_call, k.stage, step + i);
+            report(a, k, step + i);
     }
     return !__syncthreads_or(gave_up);
 }
@@ -266,7 +280,7 @@ static __device__ void signal(const pipc__lane_args_t &a, const lane_round &k, c
 
 template <class R>
 static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k,
-                                 uint64_t round_in_call, const pipc__op_t *program, int nops)
+                                 const pipc__op_t *program, int nops)
 {
     bool met = false; /* a barrier stands between the last data that was moved and here */
 
@@ -275,7 +289,7 @@ static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k
         DELAY(a, k.round, i);
         if (op.kind == PIPC__WAIT) {
             int n = count_waits(&op, nops - i);
-            if (!wait_all(a, k, &op, n, round_in_call, i))
+            if (!wait_all(a, k, &op, n, i))
                 return false;
             met = true;
             i += n;
@@ -325,22 +339,21 @@ static __device__ void end(const pipc__lane_args_t &a, uint64_t epoch)
 template <class R> static __device__ void run(const pipc__lane_args_t &a)
 {
     extern __shared__ uint32_t words[];
-    uint64_t epoch = *(volatile uint64_t *)&a.state->epoch;
+    int stage = stage_of(a);
     lane_round k;
 
-    k.stage = blockIdx.x % a.nstages;
     k.lane = blockIdx.x / a.nstages;
     k.nlanes = gridDim.x / a.nstages;
-    int first_op = k.stage ? a.stage_end[k.stage - 1] : 0;
-    int nops = a.stage_end[k.stage] - first_op;
+    int first_op = stage ? a.stage_end[stage - 1] : 0;
+    int nops = a.stage_end[stage] - first_op;
     if (!begin(a, a.program + first_op, nops, words))
         return;
-    k.round = epoch;
+    k.round = *(volatile uint64_t *)&a.state->epoch;
     for (k.first = 0; k.first < a.count; k.first += k.count) {
         k.round++;
         k.count = a.count - k.first < a.round_elems ? a.count - k.first : a.round_elems;
         k.split = pipc__split(k.count, R::elem_bytes, a.nchunks, k.nlanes);
-        if (!run_round<R>(a, k, k.round - epoch - 1, (const pipc__op_t *)(const void *)words, nops))
+        if (!run_round<R>(a, k, (const pipc__op_t *)(const void *)words, nops))
             return;
     }
     end(a, k.round);

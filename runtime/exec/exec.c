@@ -12,7 +12,9 @@ pipc_status_t pipc__exec_stalled(pipc__control_t *ctl, const pipc__plan_t *plan,
     pipc_status_t st = pipc__control_state(ctl, &who);
     const pipc__op_t *op = &plan->program[rank][stage].ops[step];
 
-    if (op->kind == PIPC__WAIT)
+    if (op->kind == PIPC__WAIT && op->peer == rank)
+        snprintf(waited, sizeof(waited), "waiting for another stage of its own");
+    else if (op->kind == PIPC__WAIT)
         snprintf(waited, sizeof(waited), "waiting for rank %d", op->peer);
     else
         snprintf(waited, sizeof(waited), "working");

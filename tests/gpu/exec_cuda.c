@@ -1,5 +1,5 @@
-/* tests/gpu/exec_cuda.c - the CUDA executor: right sums for every plan, type, size, alignment, in
- * and out of place, on two streams, in replayed graphs; peers that die, abort or come late. A GPU a
+/* tests/gpu/exec_cuda.c - the CUDA executor: right sums for every plan, in stages and by host memory
+ * too, type, size, alignment, in and out of place, on two streams, in replayed graphs; peers that die, abort or come late. A GPU a
  * rank: two ranks that wait for each other on one GPU need not make progress.
  *
  * Built twice: as it ships, and with delays (PIPC_PERTURB), where each wait is also taken out once
@@ -33,7 +33,7 @@
 
 #define MB ((size_t)1 << 20)
 #define SMALL (2 * MB) /* the least staging: 4 MB take ten rounds */
-#define ROUND 114688   /* 4-byte elements of a full round of both plans there, with all lanes */
+#define ROUND 81920    /* 4-byte elements of a full round of both plans there, with all lanes */
 
 /* clang-format off */
 static const size_t counts[] = {
@@ -78,6 +78,51 @@ static void every_plan_type_operation_size_and_alignment_is_right(void **state)
             }
 }
 
+/* --- plans in stages and by host memory ------------------------------------------------------ */
+
+static const rank_plan_t staged[] = {
+    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_FLAT},   {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_HALVES},
+    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_NESTED}, {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_FLAT},
+    {PIPC__RING, PIPC__ALLREDUCE, SHAPE_TURNS},    {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT},
+};
+
+/* With a plan among them that uses no host memory: neither may disturb the other. */
+static const rank_plan_t by_host[] = {
+    {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_HOST}, {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
+    {PIPC__RING, PIPC__ALLREDUCE, SHAPE_HOST},     {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
+    {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT}, {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_HOST},
+    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_HOST},
+};
+
+#define LIST(plans) ((rank_plans_t){plans, (int)(sizeof(plans) / sizeof((plans)[0]))})
+
+static void run_list(rank_plans_t list, int n)
+{
+    for (int plan = -1; plan < list.n; plan++)
+        for (int big = 0; big < 2; big++) {
+            exec_job_t job = make_job(big ? 8 * MB : SMALL, plan, 2 * COUNTS);
+            job.plans = list;
+            job.max_usec = 200;
+            if (ranks_run(n, exec_job_body, &job, 120))
+                fail_msg("%d ranks, plan %d of the list, %s staging", n, plan,
+                         big ? "big" : "small");
+        }
+}
+
+static void plans_in_stages_are_right(void **state)
+{
+    (void)state;
+    for (int n = 1; n <= most_ranks(); n++)
+        run_list(LIST(staged), n);
+}
+
+static void plans_over_host_memory_are_right(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= most_ranks(); n += n < 4 ? 2 : 4)
+        run_list(LIST(by_host), n);
+}
+
 #ifndef PIPC_PERTURB
 
 /* --- peers that die, abort, come late -------------------------------------------------------- */
@@ -96,6 +141,20 @@ static void a_dead_peer_is_named_at_once(void **state)
     assert_int_equal(ranks_run_each(most_ranks(), exec_loss_body, &loss, 60, exits), 0);
     for (int r = 0; r < most_ranks(); r++)
         assert_int_equal(exits[r], r == loss.victim ? 9 : 0);
+}
+
+static void a_dead_peer_is_named_in_stages_too(void **state)
+{
+    (void)state;
+    for (int plan = 0; plan < LIST(by_host).n; plan++) {
+        exec_loss_t loss = make_loss();
+        rank_plan_t one = by_host[plan];
+        int exits[PIPC__RANKS_MAX];
+        loss.job.plans = (rank_plans_t){&one, 1};
+        assert_int_equal(ranks_run_each(2, exec_loss_body, &loss, 60, exits), 0);
+        assert_int_equal(exits[0], 0);
+        assert_int_equal(exits[1], 9);
+    }
 }
 
 static void an_abort_reaches_every_rank(void **state)
@@ -296,8 +355,12 @@ static pipc_status_t connect_to(pipc__control_t *ctl, size_t bytes, bool spoil, 
         return PIPC_ERR_INTERNAL;
     for (int i = 24; spoil && i < 88; i++)
         handles[1][i] ^= 0x5a;
+    pipc__plan_t *plan = rank_plan_make((rank_plans_t){NULL, 0}, PIPC__TWO_SHOT, 2);
     pipc_status_t st =
         pipc__exec_cuda.connect(x, 0, 2, (const uint8_t(*)[PIPC__HANDLE_MAX])handles, err);
+    if (!st) /* memory is mapped for a plan that needs it */
+        st = pipc__exec_cuda.prepare(x, plan, err);
+    pipc__plan_free(plan);
     pipc__exec_cuda.disconnect(x);
     pipc__exec_cuda.destroy(x);
     pipc__exec_cuda.destroy(y);
@@ -358,6 +421,19 @@ static void each_wait_is_needed(void **state)
     assert_int_equal(exec_drop_each_wait(make_control(-1), 2, 120), 1 + 2 + 2);
 }
 
+/* Of two ranks, who have no groups: of all stages of the pipelined two-shot, of flags on the device
+ * and on the host. */
+static void each_wait_of_stages_is_needed(void **state)
+{
+    static const rank_plan_t list[] = {{PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
+                                       {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_HOST}};
+    exec_job_t job = make_control(-1);
+
+    (void)state;
+    job.plans = LIST(list);
+    assert_true(exec_drop_each_wait(job, 2, 120) > 0);
+}
+
 static void the_second_staging_area_is_needed(void **state)
 {
     exec_job_t job = make_control(PIPC__ONE_SHOT);
@@ -382,12 +458,16 @@ static int all_tests(void)
     };
     const struct CMUnitTest together[] = {
         cmocka_unit_test(every_plan_type_operation_size_and_alignment_is_right),
+        cmocka_unit_test(plans_in_stages_are_right),
+        cmocka_unit_test(plans_over_host_memory_are_right),
 #ifdef PIPC_PERTURB
         cmocka_unit_test(each_wait_is_needed),
+        cmocka_unit_test(each_wait_of_stages_is_needed),
         cmocka_unit_test(the_second_staging_area_is_needed),
 #else
         cmocka_unit_test(a_thread_without_context_is_told),
         cmocka_unit_test(a_dead_peer_is_named_at_once),
+        cmocka_unit_test(a_dead_peer_is_named_in_stages_too),
         cmocka_unit_test(an_abort_reaches_every_rank),
         cmocka_unit_test(a_late_peer_is_waited_for),
         cmocka_unit_test(a_peer_killed_in_mid_call_is_named),

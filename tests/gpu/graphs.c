@@ -21,18 +21,35 @@ typedef struct sample {
     unsigned int call; /* that its present input belongs to */
 } sample_t;
 
+/* Plans of one stage and of several, over device memory and over the host's. */
+enum { ONE_SHOT, TWO_SHOT, RING, ISLAND, PERMUTED, BY_HOST, ONE_WAY };
+
+static const rank_plan_t plans[] = {
+    [ONE_SHOT] = {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT},
+    [TWO_SHOT] = {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT},
+    [RING] = {PIPC__RING, PIPC__ALLREDUCE, SHAPE_FLAT},
+    [ISLAND] = {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_TURNS},
+    [PERMUTED] = {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_FLAT},
+    [BY_HOST] = {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_HOST},
+    [ONE_WAY] = {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
+};
+static const rank_plans_t all_plans = {plans, sizeof(plans) / sizeof(plans[0])};
+
 static const struct {
     size_t count;
     pipc_dtype_t dtype;
     pipc_redop_t op;
-    pipc__plan_kind_t plan;
+    int plan;
 } shapes[] = {
-    {1000, PIPC_F32, PIPC_SUM, PIPC__ONE_SHOT},   {16385, PIPC_F16, PIPC_AVG, PIPC__TWO_SHOT},
-    {4097, PIPC_I64, PIPC_MAX, PIPC__RING},       {2, PIPC_F64, PIPC_PROD, PIPC__ONE_SHOT},
-    {5, PIPC_BF16, PIPC_SUM, PIPC__RING},         {9000, PIPC_U8, PIPC_MIN, PIPC__ONE_SHOT},
-    {300001, PIPC_F32, PIPC_AVG, PIPC__TWO_SHOT}, /* several rounds */
+    {1000, PIPC_F32, PIPC_SUM, ONE_SHOT},   {16385, PIPC_F16, PIPC_AVG, TWO_SHOT},
+    {4097, PIPC_I64, PIPC_MAX, ISLAND},     {2, PIPC_F64, PIPC_PROD, BY_HOST},
+    {4097, PIPC_I64, PIPC_MAX, RING},       {5, PIPC_BF16, PIPC_SUM, RING},
+    {9000, PIPC_U8, PIPC_MIN, ONE_SHOT},    {12345, PIPC_F32, PIPC_AVG, ONE_WAY},
+    {7001, PIPC_F16, PIPC_SUM, PERMUTED},   {150001, PIPC_F32, PIPC_SUM, ISLAND},
+    {300001, PIPC_F32, PIPC_AVG, TWO_SHOT}, /* several rounds */
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
+#define FIRST 6 /* of them are in the first graph, the others in the second */
 
 static sample_t make_sample(const rank_exec_t *re, unsigned int shape, CUstream stream)
 {
@@ -74,9 +91,8 @@ static void enqueue(rank_exec_t *re, sample_t *s, CUstream stream)
 static int check(sample_t *s, int rank, int n)
 {
     exec_memory_gpu.get(s->host, s->y, s->bytes);
-    size_t i =
-        test_wrong(s->host, 0, s->k.count, s->k.dtype, s->k.op, n, s->call,
-                   s->k.plan->name[0] == 'r' ? TEST_RING : TEST_DIRECT);
+    size_t i = test_wrong(s->host, 0, s->k.count, s->k.dtype, s->k.op, n, s->call,
+                          exec_order(s->k.plan));
     if (i == s->k.count)
         return 0;
     fprintf(stderr, "# rank %d, %s, %s of %zu %s, sample of call %u: element %zu\n", rank,
@@ -138,11 +154,11 @@ int graphs_body(ranks_t *all, int rank, void *arg)
 
     (void)arg;
     exec_memory_gpu.begin(rank);
-    rank_exec_open(&re, &pipc__exec_cuda, STAGING, (rank_plans_t){NULL, 0}, all, rank);
+    rank_exec_open(&re, &pipc__exec_cuda, STAGING, all_plans, all, rank);
     for (unsigned int i = 0; i < SHAPES + 3; i++)
         s[i] = make_sample(&re, i % SHAPES, gpu_streams[0]);
-    graphs[0] = capture(&re, s, 4, gpu_streams[0]);
-    graphs[1] = capture(&re, s + 4, 3, gpu_streams[1]);
+    graphs[0] = capture(&re, s, FIRST, gpu_streams[0]);
+    graphs[1] = capture(&re, s + FIRST, SHAPES - FIRST, gpu_streams[1]);
     for (unsigned int round = 0; !bad && round < REPLAYS / 4; round++) {
         for (unsigned int i = 0; i < SHAPES + 3; i++)
             if (s[i].k.count < 20000 || round % 16 == 0) /* the long one changes now and then */
@@ -170,7 +186,7 @@ int communicators_body(ranks_t *all, int rank, void *arg)
 
     exec_memory_gpu.begin(rank);
     for (unsigned int c = 0; c < COMMUNICATORS; c++) {
-        rank_exec_open(&re[c], &pipc__exec_cuda, STAGING, (rank_plans_t){NULL, 0}, all, rank);
+        rank_exec_open(&re[c], &pipc__exec_cuda, STAGING, all_plans, all, rank);
         for (unsigned int i = 0; i < SHAPES; i++)
             s[c][i] = make_sample(&re[c], i, gpu_streams[0]);
     }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "tests/unit/rank_exec.h"
+#include "tests/unit/values.h"
 
 /* Where user buffers live. Functions end the process with a message on failure. */
 typedef struct exec_memory {
@@ -45,6 +46,9 @@ typedef struct exec_job {
 int exec_calls(rank_exec_t *re, const exec_job_t *job, int rank, int n, unsigned int first,
                unsigned int ncalls);
 
+/* In which order @plan reduces. */
+test_order_t exec_order(const pipc__plan_t *plan);
+
 /* A whole rank: opens, makes job->calls calls, closes. For ranks_run(); @arg is an exec_job_t. */
 int exec_job_body(ranks_t *all, int rank, void *arg);
 
@@ -65,7 +69,7 @@ int exec_loss_body(ranks_t *all, int rank, void *arg);
 void exec_free_after_loss(rank_exec_t *re);
 
 /* Perturbed builds: take out each wait of each of the job's plans in turn, on all ranks that have
- * one at this stage and step; returns how many were tried, or -1, and says so on stderr, when the
+ * one at this stage and step, but for waits that others imply; returns how many were tried, or -1, and says so on stderr, when the
  * results stayed right without one. */
 int exec_drop_each_wait(exec_job_t job, int nranks, int seconds);
 

@@ -250,6 +250,24 @@ static void each_wait_is_needed(void **state)
     assert_int_equal(exec_drop_each_wait(job, 3, 60), 2 + 4 + 4);
 }
 
+/* Of all stages of all programs, for host slots too. Four ranks in two groups are the least that have
+ * every stage. */
+static void each_wait_of_stages_is_needed(void **state)
+{
+    static const rank_plan_t island[] = {{PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_SPLIT}};
+    static const rank_plan_t others[] = {{PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_HOST},
+                                         {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_ONE_WAY}};
+    exec_job_t job = make_job(small_counts, 0, 44);
+
+    (void)state;
+    job.max_usec = 1000;
+    job.staging_bytes = 16 << 10; /* several rounds: what ends one matters in the next but one */
+    job.plans = LIST(island);
+    assert_true(exec_drop_each_wait(job, 4, 60) >= 10); /* how many is the generator's choice */
+    job.plans = LIST(others);
+    assert_int_equal(exec_drop_each_wait(job, 3, 60), 4 + 4);
+}
+
 /* One-shot has no wait that says "you may write here again": its second staging area says it. */
 static void the_second_staging_area_is_needed(void **state)
 {
@@ -268,6 +286,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #ifdef PIPC_PERTURB
         cmocka_unit_test(each_wait_is_needed),
+        cmocka_unit_test(each_wait_of_stages_is_needed),
         cmocka_unit_test(the_second_staging_area_is_needed),
 #else
         cmocka_unit_test(a_dead_peer_is_named_at_once),

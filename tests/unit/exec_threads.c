@@ -30,6 +30,27 @@ static void threads_sum_right(void **state)
         }
 }
 
+/* Stages order themselves by flags of their own rank, and some pairs meet in the host's half. */
+static void threads_in_groups_sum_right(void **state)
+{
+    static const rank_plan_t plans[] = {{PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_HALVES},
+                                        {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_SPLIT},
+                                        {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
+                                        {PIPC__ISLAND, PIPC__REDUCE_SCATTER, SHAPE_HALVES},
+                                        {PIPC__ISLAND, PIPC__ALLGATHER, SHAPE_HOST}};
+
+    (void)state;
+    for (int n = 2; n <= 4; n++)
+        for (int plan = -1; plan < 5; plan++) {
+            exec_job_t job = {.ops = &pipc__exec_cpu, .memory = &exec_memory_host,
+                              .staging_bytes = 64 << 10, .counts = counts,
+                              .ncounts = sizeof(counts) / sizeof(counts[0]), .plans = {plans, 5},
+                              .plan = plan, .calls = 28, .batch = 1, .drop_step = -1};
+            if (ranks_run_threads(n, exec_job_body, &job))
+                fail_msg("%d threads, plan %d", n, plan);
+        }
+}
+
 static int open_segment(ranks_t *all, int rank, void *arg)
 {
     pipc__segment_handle_t h, handles[4];
@@ -63,6 +84,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_sum_right),
+        cmocka_unit_test(threads_in_groups_sum_right),
         cmocka_unit_test(a_shared_mapping_goes_with_its_last_user),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
