@@ -19,7 +19,7 @@ TESTS += $(check_PROGRAMS)
 endif
 TESTS += $(LINT_TESTS)
 EXTRA_DIST += $(LINT_TESTS)
-EXTRA_DIST += tests/in-release
+EXTRA_DIST += tests/in-release tests/calibrate
 
 # The cluster tests as a folder: its files are found by name, not listed.
 EXTRA_DIST += tests/cluster tests/packages.txt
