@@ -41,9 +41,10 @@ static const pipc__cli_t cli = {
     .name = NAME,
     .version = PACKAGE_VERSION,
     .usage = "[OPTION...]\n       " NAME " [OPTION...] --compare=A [B]",
-    .about = "Print which GPUs, NICs and NUMA nodes share which PCIe switch. A and B are files or "
-             "folders "
-             "that an\noption below reads, told by what they hold or named as in nccl-xml:FILE.\n",
+    .about =
+        "Print which GPUs, NICs and NUMA nodes share which PCIe switch.\n"
+        "A and B are files or folders that an option below reads. What they hold tells of which\n"
+        "kind they are, or the word does, as in nccl-xml:FILE.\n",
     .sections = sections,
     .after =
         "Exit status: 0 printed, 1 this machine can't be read or the output not be written,\n"

@@ -3,8 +3,10 @@
  * Pure. A device of A is the same as one of B when both tell the same UUID; else when kind, vendor
  * and device are the same and the address is; else, where a firmware has renumbered buses, when as
  * many of that kind, vendor and device are left in A as in B: then the first is the first, and so
- * on. So it is where one of the trees has names in place of addresses, whatever the model. A fact that one of the trees does not tell is no difference, nor is a link's current speed,
- * which an idle device lowers.
+ * on. So it is where one of the trees has names in place of addresses, whatever the model.
+ *
+ * A fact that one of the trees does not tell is no difference, nor is a link's current speed, which
+ * an idle device lowers.
  */
 #ifndef PIPC_TOPO_COMPARE_H
 #define PIPC_TOPO_COMPARE_H

@@ -188,10 +188,10 @@ static void draw_box(const picture_t *p, const pipc__layout_node_t *node)
     put_text(p, node->x, y + 17 + LINE, "class=\"m\"", w, "%s", bridge ? "not told" : o->name);
     if (o->kind == PIPC__TOPO_NIC)
         nic_names(p->topo, node->obj, names);
-    else if (o->kind == PIPC__TOPO_GPU && o->vendor >= 0)
+    else if (o->vendor >= 0 && o->device >= 0)
         snprintf(names, sizeof(names), "%04x:%04x", (unsigned int)o->vendor,
-                 (unsigned int)(o->device < 0 ? 0 : o->device));
-    if (names[0])
+                 (unsigned int)o->device);
+    if (names[0] && box_height(p->topo, node->obj) == GPU_BOX)
         put_text(p, node->x, y + 17 + 2 * LINE, "class=\"m s\"", w, "%s", names);
 }
 
