@@ -159,38 +159,88 @@ static void nvlinks_stand_before_the_relation(void **state)
     pipc__topo_free(t);
 }
 
+/* A file with @lines, tabs for blanks, as nvidia-smi writes it; read it. */
+static pipc__topo_t *read_matrix(const char *const *names, const char *const *lines, int n)
+{
+    char path[] = "/tmp/pipc-matrix-XXXXXX";
+    pipc__error_t err = {PIPC_OK, ""};
+    pipc__topo_t *t;
+    FILE *f = fdopen(mkstemp(path), "w");
+
+    assert_non_null(f);
+    for (int i = 0; i < n; i++)
+        fprintf(f, "\t%s", names[i]);
+    for (int i = 0; i < n; i++) {
+        fprintf(f, "\n%s\t", names[i]);
+        for (const char *p = lines[i]; *p; p++)
+            fputc(*p == ' ' ? '\t' : *p, f);
+    }
+    fputc('\n', f);
+    fclose(f);
+    pipc_status_t st = pipc__topo_matrix(&t, path, &err);
+    unlink(path);
+    assert_string_equal(err.text, "");
+    assert_int_equal(st, PIPC_OK);
+    return t;
+}
+
 /* The matrix as nvidia-smi prints it, read and printed again. */
 static void a_matrix_comes_back_as_it_was(void **state)
 {
-    static const char *const matrices[][5] = {
-        {"X PIX NODE SYS", "PIX X NODE SYS", "NODE NODE X SYS", "SYS SYS SYS X", NULL},
-        {"X PIX PXB PXB", "PIX X PXB PXB", "PXB PXB X PIX", "PXB PXB PIX X", NULL},
-        {"X PHB NODE NODE", "PHB X NODE NODE", "NODE NODE X PHB", "NODE NODE PHB X", NULL},
-        {"X NV2 SYS SYS", "NV2 X SYS SYS", "SYS SYS X NV4", "SYS SYS NV4 X", NULL},
-        {"X PIX PXB SYS", "PIX X PXB SYS", "PXB PXB X SYS", "SYS SYS SYS X", NULL},
+    static const char *const names[] = {"GPU0", "GPU1", "GPU2", "GPU3"};
+    static const char *const matrices[][4] = {
+        {"X PIX NODE SYS", "PIX X NODE SYS", "NODE NODE X SYS", "SYS SYS SYS X"},
+        {"X PIX PXB PXB", "PIX X PXB PXB", "PXB PXB X PIX", "PXB PXB PIX X"},
+        {"X PHB NODE NODE", "PHB X NODE NODE", "NODE NODE X PHB", "NODE NODE PHB X"},
+        {"X NV2 SYS SYS", "NV2 X SYS SYS", "SYS SYS X NV4", "SYS SYS NV4 X"},
+        {"X PIX PXB SYS", "PIX X PXB SYS", "PXB PXB X SYS", "SYS SYS SYS X"},
     };
 
     (void)state;
     for (size_t m = 0; m < COUNT(matrices); m++) {
-        char path[] = "/tmp/pipc-matrix-XXXXXX";
-        pipc__error_t err = {PIPC_OK, ""};
-        pipc__topo_t *t;
-        FILE *f = fdopen(mkstemp(path), "w");
-        assert_non_null(f);
-        fputs("\tGPU0\tGPU1\tGPU2\tGPU3\n", f);
-        for (int i = 0; i < 4; i++) {
-            fprintf(f, "GPU%d\t", i);
-            for (const char *p = matrices[m][i]; *p; p++)
-                fputc(*p == ' ' ? '\t' : *p, f);
-            fputc('\n', f);
-        }
-        fclose(f);
-        pipc_status_t st = pipc__topo_matrix(&t, path, &err);
-        unlink(path);
-        assert_string_equal(err.text, "");
-        assert_int_equal(st, PIPC_OK);
+        pipc__topo_t *t = read_matrix(names, matrices[m], 4);
         for (int i = 0; i < 4; i++)
             assert_string_equal(row(t, i), matrices[m][i]);
+        pipc__topo_free(t);
+    }
+}
+
+/* The matrix of each shape makes a tree with the same matrix. */
+static void the_matrix_of_a_tree_comes_back(void **state)
+{
+    static const char *const shapes[] = {
+        "[2gpu]",
+        "[4gpu+2nic]",
+        "[sw:4gpu+1nic]",
+        "2x[sw:2gpu+1nic]",
+        "[sw:3gpu+1nic]+[sw:2gpu+nic]",
+        "[sw:2x[sw:2gpu]+nic]",
+        "[sw:2x[sw:2gpu+nic]]+[2gpu+nic]",
+        "[2x[sw:2gpu]+gpu+nic]",
+        "2x[2x[sw:2x[sw:2gpu]]]",
+        "[sw:[sw:2gpu+nic]+gpu]+[gpu]",
+    };
+
+    (void)state;
+    for (size_t s = 0; s < COUNT(shapes); s++) {
+        pipc__topo_t *t = synthetic(shapes[s]);
+        const char *names[64], *lines[64];
+        char text[64][16], *copies[64];
+        int gpus = pipc__topo_list(t, PIPC__TOPO_GPU, NULL, 0);
+        int n = gpus + pipc__topo_list(t, PIPC__TOPO_NIC, NULL, 0);
+        for (int i = 0; i < n; i++) {
+            snprintf(text[i], sizeof(text[i]), "%s%d", i < gpus ? "GPU" : "NIC",
+                     i < gpus ? i : i - gpus);
+            names[i] = text[i];
+            lines[i] = copies[i] = strdup(row(t, i));
+        }
+        pipc__topo_t *again = read_matrix(names, lines, n);
+        for (int i = 0; i < n; i++) {
+            if (strcmp(row(again, i), lines[i]))
+                fail_msg("%s: %s: %s, was %s", shapes[s], names[i], row(again, i), lines[i]);
+            free(copies[i]);
+        }
+        pipc__topo_free(again);
         pipc__topo_free(t);
     }
 }
@@ -259,6 +309,7 @@ int main(void)
         cmocka_unit_test(switches_without_an_address_count),
         cmocka_unit_test(nvlinks_stand_before_the_relation),
         cmocka_unit_test(a_matrix_comes_back_as_it_was),
+        cmocka_unit_test(the_matrix_of_a_tree_comes_back),
         cmocka_unit_test(near_nics_are_those_of_the_binding),
         cmocka_unit_test(short_names),
     };
