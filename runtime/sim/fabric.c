@@ -11,12 +11,13 @@ typedef struct maker {
     pipc__fabric_t *f;
     const pipc__topo_t *topo;
     const pipc__costs_t *costs;
-    int *link_of;              /* [topo->nobjs]: the link above an object, or PIPC__UNKNOWN */
-    int gpu[PIPC__RANKS_MAX];  /* object, or PIPC__UNKNOWN */
-    int numa[PIPC__RANKS_MAX]; /* node of the host memory near a rank; 0 when unknown */
-    int *host;                 /* [nodes]: the link that is a node's memory */
-    int *socket;               /* [nodes * nodes] */
-    int *nvlink;               /* [nranks * nranks], or of a rank [r * nranks + r] */
+    int *link_of;                 /* [topo->nobjs]: the link above an object, or PIPC__UNKNOWN */
+    int gpu[PIPC__RANKS_MAX];     /* object, or PIPC__UNKNOWN */
+    int numa[PIPC__RANKS_MAX];    /* node of the host memory near a rank; 0 when unknown */
+    bool placed[PIPC__RANKS_MAX]; /* it is known */
+    int *host;                    /* [nodes]: the link that is a node's memory */
+    int *socket;                  /* [nodes * nodes] */
+    int *nvlink;                  /* [nranks * nranks], or of a rank [r * nranks + r] */
     int nodes;
     bool no_memory;
 } maker_t;
@@ -275,11 +276,14 @@ static void climb(maker_t *m, pipc__sim_path_t *path, int r, int top, int way, d
             cross(m, path, m->link_of[o], way, weight);
 }
 
-static void cross_socket(maker_t *m, pipc__sim_path_t *path, int a, int b, double weight)
+/* From rank @r's node to rank @q's. A node that is not known is taken for the same. */
+static void cross_socket(maker_t *m, pipc__sim_path_t *path, int r, int q)
 {
-    if (a == b)
+    int a = m->numa[r], b = m->numa[q];
+
+    if (a == b || !m->placed[r] || !m->placed[q])
         return;
-    cross(m, path, m->socket[a * m->nodes + b], a < b ? PIPC__TO_ROOT : PIPC__FROM_ROOT, weight);
+    cross(m, path, m->socket[a * m->nodes + b], a < b ? PIPC__TO_ROOT : PIPC__FROM_ROOT, 1);
     path->usec += m->costs->socket_usec;
 }
 
@@ -306,7 +310,7 @@ static void make_push(maker_t *m, int a, int b)
 
     path->first = m->f->nhops;
     if (m->gpu[a] < 0 || m->gpu[b] < 0) {
-        cross_socket(m, path, m->numa[a], m->numa[b], 1);
+        cross_socket(m, path, a, b);
         return;
     }
     if (m->gpu[a] == m->gpu[b] || push_nvlink(m, path, a, b))
@@ -318,7 +322,7 @@ static void make_push(maker_t *m, int a, int b)
     path->usec = root ? m->costs->root_usec : 0;
     climb(m, path, a, top, PIPC__TO_ROOT, weight);
     if (root)
-        cross_socket(m, path, m->numa[a], m->numa[b], 1);
+        cross_socket(m, path, a, b);
     climb(m, path, b, top, PIPC__FROM_ROOT, weight);
 }
 
@@ -330,7 +334,7 @@ static void make_host_paths(maker_t *m, int a)
         pipc__sim_path_t *path = &f->to_host[a][b];
         path->first = f->nhops;
         climb(m, path, a, 0, PIPC__TO_ROOT, 1);
-        cross_socket(m, path, m->numa[a], m->numa[b], 1);
+        cross_socket(m, path, a, b);
         if (!m->no_memory)
             add_hop(m, path, f->links[m->host[m->numa[b]]].resource[0], 1);
     }
@@ -365,7 +369,8 @@ static void build(maker_t *m, const pipc__binding_t *binding)
     m->nvlink = unknowns(m, n * n);
     for (int r = 0; r < n; r++) {
         m->gpu[r] = f->profile == PIPC__PROFILE_CPU ? PIPC__UNKNOWN : binding->rank[r].gpu;
-        m->numa[r] = binding->rank[r].numa < 0 ? 0 : binding->rank[r].numa;
+        m->placed[r] = binding->rank[r].numa >= 0;
+        m->numa[r] = m->placed[r] ? binding->rank[r].numa : 0;
         f->memory[r] = PIPC__UNKNOWN;
     }
     if (m->no_memory)

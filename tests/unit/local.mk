@@ -142,6 +142,13 @@ tests_unit_comm_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_comm_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/comm_plans
+endif
+tests_unit_comm_plans_SOURCES = tests/unit/comm_plans.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_comm_plans_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_comm_plans_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/comm_api
 endif
 tests_unit_comm_api_SOURCES = tests/unit/comm_api.c tests/unit/ranks.c tests/unit/ranks.h
@@ -263,6 +270,7 @@ endif
 tests_unit_sim_SOURCES = tests/unit/sim.c
 tests_unit_sim_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_sim_LDADD = libpipc-sim.la $(UNIT_LIBS) -lm
+tests_unit_sim_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo_sources tests/unit/cli

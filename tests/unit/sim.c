@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "runtime/plan/check.h"
+#include "runtime/plan/traffic.h"
 #include "runtime/sim/simulate.h"
 #include "runtime/sim/share.h"
 
@@ -127,6 +128,14 @@ static double usec_of(const machine_t *m, const pipc__plan_t *plan, size_t count
         if (a_ < b_ * (1 - (part)) || a_ > b_ * (1 + (part)))                                      \
             fail_msg("%s:%d: %g is not %g", __FILE__, __LINE__, a_, b_);                           \
     } while (0)
+
+static uint32_t seed;
+
+static int draw(int below)
+{
+    seed = seed * 1664525 + 1013904223;
+    return (int)((seed >> 8) % (uint32_t)below);
+}
 
 /* ---- costs ----------------------------------------------------------------------------------- */
 
@@ -363,6 +372,25 @@ static void rates_of_links(void **state)
     take_off(&m);
 }
 
+/* A NUMA node that is not known is taken for the same: no socket between is made up. */
+static void nodes_not_known(void **state)
+{
+    pipc__costs_t costs;
+    machine_t m;
+    pipc__error_t err = {PIPC_OK, ""};
+    char text[512];
+
+    (void)state;
+    ideal(&costs);
+    put_on(&m, "2x[1gpu]", 0, &costs, false);
+    m.binding.rank[0].numa = PIPC__UNKNOWN;
+    pipc__fabric_free(m.fabric);
+    assert_int_equal(
+        pipc__fabric_make(&m.fabric, m.topo, &m.binding, &costs, PIPC__PROFILE_P2P, &err), PIPC_OK);
+    assert_string_equal(path_text(&m, &m.fabric->push[0][1], text), "0000:01:00.0^/0000:09:00.0v");
+    take_off(&m);
+}
+
 static pipc__topo_t *with_nvlinks(const char *tree, int links)
 {
     pipc__topo_t *t;
@@ -486,6 +514,42 @@ static void bytes_through_the_host(void **state)
     pipc__sim_release(&r);
     pipc__plan_free(plan);
     take_off(&m);
+}
+
+/* The generators' own count of what each rank sends and gets is what crosses its link. */
+static void bytes_as_the_plans_count(void **state)
+{
+    static const char *const some[] = {"2x[sw:4gpu]", "[sw:5gpu]+[sw:3gpu]", "2x[2x[sw:2gpu]]",
+                                       "[sw:3gpu]+[1gpu]", "16x[1gpu]"};
+    pipc__costs_t costs;
+
+    (void)state;
+    pipc__costs_default(&costs);
+    for (size_t t = 0; t < COUNT(some); t++) {
+        machine_t m;
+        put_on(&m, some[t], 0, &costs, false);
+        for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+            pipc__plan_t *plan =
+                pipc__plan_name((pipc__plan_kind_t)k) ? plan_for(&m, (pipc__plan_kind_t)k) : NULL;
+            if (!plan)
+                continue;
+            size_t count = (size_t)plan->nchunks * 4096; /* equal chunks, one round */
+            pipc__sim_result_t r = run(&m, plan, count, false);
+            pipc__traffic_t traffic;
+            pipc__plan_traffic(&traffic, plan, &m.shape, 4.0 * (double)count);
+            for (int q = 0; q < plan->nranks; q++) {
+                char name[80];
+                snprintf(name, sizeof(name), "link of GPU %s",
+                         m.topo->objs[m.binding.rank[q].gpu].name);
+                const pipc__sim_link_t *l = &m.fabric->links[link_named(&m, name)];
+                NEAR((double)r.load[l->resource[0]].bytes, traffic.sent[q], 1e-9);
+                NEAR((double)r.load[l->resource[1]].bytes, traffic.received[q], 1e-9);
+            }
+            pipc__sim_release(&r);
+            pipc__plan_free(plan);
+        }
+        take_off(&m);
+    }
 }
 
 /* ---- times by hand ----------------------------------------------------------------------------
@@ -692,6 +756,56 @@ static void all_plans_end(void **state)
         }
 }
 
+/* The same of trees that nobody thought of: groups of groups, 1 to 16 GPUs. */
+static int draw_group(char *text, int depth, int gpus)
+{
+    int used = 0, parts = 1 + draw(3);
+
+    strcat(text, "[sw:");
+    for (int i = 0; i < parts && used < gpus; i++) {
+        strcat(text, i ? "+" : "");
+        if (depth < 2 && draw(3) == 0)
+            used += draw_group(text, depth + 1, gpus - used);
+        else {
+            int n = 1 + draw(gpus - used < 4 ? gpus - used : 4);
+            sprintf(text + strlen(text), "%dgpu", n);
+            used += n;
+        }
+    }
+    strcat(text, "]");
+    return used;
+}
+
+static void random_trees(void **state)
+{
+    pipc__costs_t costs;
+
+    (void)state;
+    seed = 42;
+    pipc__costs_default(&costs);
+    for (int i = 0; i < 100; i++) {
+        char text[1024] = "";
+        machine_t m;
+        for (int used = 0; used < 16 && (!used || draw(3)); strcat(text, "+"))
+            used += draw_group(text, 0, 16 - used);
+        text[strlen(text) - 1] = '\0';
+        put_on(&m, text, 0, &costs, i % 4 == 3);
+        for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+            pipc__plan_t *plan =
+                pipc__plan_name((pipc__plan_kind_t)k) ? plan_for(&m, (pipc__plan_kind_t)k) : NULL;
+            if (!plan)
+                continue;
+            pipc__sim_result_t r = run(&m, plan, (1 << 20) + 3, false);
+            assert_true(r.usec > 0 && r.usec < 1e7);
+            for (int j = 0; j < m.fabric->nresources; j++)
+                assert_true(r.load[j].busy <= 1 + 1e-6);
+            pipc__sim_release(&r);
+            pipc__plan_free(plan);
+        }
+        take_off(&m);
+    }
+}
+
 /* Faster links never make a plan slower. (Max-min sharing alone does not promise it; these do.) */
 static void faster_links_help(void **state)
 {
@@ -781,14 +895,6 @@ static void the_choice_at_16_mb(void **state)
 /* ---- agreement with the checker ----------------------------------------------------------------
  */
 
-static uint32_t seed;
-
-static int draw(int below)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (int)((seed >> 8) % (uint32_t)below);
-}
-
 /* Move an op of some program elsewhere in it; false when it has but one. */
 static bool disturb(pipc__plan_t *p)
 {
@@ -867,6 +973,71 @@ static void wrong_calls_are_refused(void **state)
     take_off(&other);
 }
 
+/* ---- no memory --------------------------------------------------------------------------------
+ */
+
+static long left = -1; /* allocations until one fails; -1: none does */
+
+static bool fails(void)
+{
+    return left >= 0 && left-- == 0;
+}
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+void *__wrap_malloc(size_t n)
+{
+    return fails() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return fails() ? NULL : __real_realloc(p, n);
+}
+
+/* The first allocation fails, then the second, ...: each time the answer is that there is no
+ * memory, and nothing is left behind (the sanitizer build looks). */
+static void no_memory(void **state)
+{
+    pipc__costs_t costs;
+    machine_t m;
+    int runs = 0;
+    pipc_status_t st = PIPC_ERR_NOMEM;
+
+    (void)state;
+    pipc__costs_default(&costs);
+    put_on(&m, "2x[sw:2gpu]", 0, &costs, false);
+    pipc__plan_t *plan = plan_for(&m, PIPC__ISLAND);
+    pipc__sim_call_t call = {plan, 100000, 4, PIPC__SIM_STAGING, false};
+    for (; st == PIPC_ERR_NOMEM; runs++) {
+        pipc__fabric_t *f;
+        pipc__sim_result_t r = {0};
+        pipc__error_t err = {PIPC_OK, ""};
+        left = runs;
+        st = pipc__fabric_make(&f, m.topo, &m.binding, &costs, PIPC__PROFILE_P2P, &err);
+        if (!st)
+            st = pipc__simulate(&r, f, &call, &err);
+        left = -1;
+        assert_true(st == PIPC_OK || (st == PIPC_ERR_NOMEM && strstr(err.text, "memory")));
+        pipc__sim_release(&r);
+        pipc__fabric_free(f);
+    }
+    assert_int_equal(st, PIPC_OK);
+    assert_true(runs > 20);
+    pipc__plan_free(plan);
+    take_off(&m);
+}
+
 /* What each flow gets when several things are full. */
 static void shares(void **state)
 {
@@ -901,19 +1072,23 @@ int main(void)
         cmocka_unit_test(pcie_rates),
         cmocka_unit_test(paths),
         cmocka_unit_test(rates_of_links),
+        cmocka_unit_test(nodes_not_known),
         cmocka_unit_test(nvlinks),
         cmocka_unit_test(bytes_over_links),
         cmocka_unit_test(bytes_through_the_host),
+        cmocka_unit_test(bytes_as_the_plans_count),
         cmocka_unit_test(times_by_hand),
         cmocka_unit_test(latencies_by_hand),
         cmocka_unit_test(engines_by_hand),
         cmocka_unit_test(shares),
         cmocka_unit_test(all_plans_end),
+        cmocka_unit_test(random_trees),
         cmocka_unit_test(faster_links_help),
         cmocka_unit_test(repeated_rounds),
         cmocka_unit_test(the_choice_at_16_mb),
         cmocka_unit_test(deadlocks_agree),
         cmocka_unit_test(wrong_calls_are_refused),
+        cmocka_unit_test(no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
