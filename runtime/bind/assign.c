@@ -10,8 +10,7 @@
  * Every order of least cost walks the tree part by part (choose.c), so only the parts of each place
  * are to be put in order, and how many GPUs each gives, once for each rank it may begin with:
  *
- *     cost[node][first][t] = the least cost of taking t GPUs from node for ranks first, first + 1,
- * ...
+ *     cost[node][first][t] = the least cost of taking t GPUs from node for t ranks from first on
  *
  * from its children's by going through all sets of children: for a set and a number of GPUs taken
  * it does not matter any more in which order the set was gone through. That is at most 2^16 states,
