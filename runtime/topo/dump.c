@@ -235,9 +235,9 @@ pipc_status_t pipc__dump_unpack(const char *file, char root[PIPC__DUMP_ROOT_MAX]
     unpack_t *u;
 
     root[0] = '\0';
-    text = pipc__text_read(file, &len, err);
-    if (!text)
-        return PIPC_ERR_INVALID;
+    st = pipc__text_read(&text, file, &len, err);
+    if (st)
+        return st;
     pipc__text_clean(text, len);
     u = calloc(1, sizeof(*u));
     if (u)

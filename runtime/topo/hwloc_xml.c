@@ -115,12 +115,12 @@ static bool hwloc_can_read(const char *text, size_t len)
 static pipc_status_t load(hwloc_topology_t hw, const char *path, pipc__error_t *err)
 {
     const pipc__xml_t look = {.path = path};
-    pipc_status_t st = PIPC_OK;
     size_t len;
-    char *text = pipc__text_read(path, &len, err);
+    char *text;
+    pipc_status_t st = pipc__text_read(&text, path, &len, err);
 
-    if (!text)
-        return PIPC_ERR_INVALID;
+    if (st)
+        return st;
     /* hwloc says no more than that it failed: let the other parser name the line. */
     if (pipc__xml_can_parse())
         st = pipc__xml_parse(&look, text, len, err);

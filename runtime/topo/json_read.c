@@ -337,16 +337,15 @@ static pipc_status_t make(pipc__topo_t **topo, json_t *all, const char *path, pi
 
 pipc_status_t pipc__topo_json_file(pipc__topo_t **topo, const char *path, pipc__error_t *err)
 {
-    pipc__error_t why = {PIPC_OK, ""};
     json_error_t where;
     size_t len;
-    char *text = pipc__text_read(path, &len, &why);
+    char *text;
     json_t *all;
-    pipc_status_t st;
+    pipc_status_t st = pipc__text_read(&text, path, &len, err);
 
     *topo = NULL;
-    if (!text)
-        return pipc__fail(err, why.status, "%s", why.text);
+    if (st)
+        return st;
     all = json_loadb(text, len, JSON_REJECT_DUPLICATES, &where);
     free(text);
     if (all)

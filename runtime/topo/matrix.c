@@ -341,10 +341,8 @@ pipc_status_t pipc__topo_matrix(pipc__topo_t **topo, const char *path, pipc__err
 
     if (!st && (!m || !b))
         st = pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
-    if (!st) {
-        text = pipc__text_read(path, &len, err);
-        st = text ? PIPC_OK : PIPC_ERR_INVALID;
-    }
+    if (!st)
+        st = pipc__text_read(&text, path, &len, err);
     if (!st) {
         pipc__text_clean(text, len);
         st = pipc__matrix_read(m, path, text, err);

@@ -427,8 +427,9 @@ pipc_status_t pipc__topo_nccl_xml(pipc__topo_t **topo, const char *path, pipc__e
 
     if (st)
         return st;
-    text = pipc__text_read(path, &len, err);
-    st = text ? pipc__xml_parse(&xml, text, len, err) : PIPC_ERR_INVALID;
+    st = pipc__text_read(&text, path, &len, err);
+    if (!st)
+        st = pipc__xml_parse(&xml, text, len, err);
     if (!st)
         st = build(&r, path, err);
     free(text);

@@ -109,6 +109,7 @@ static bool has_hex_line(const char *text)
 
 pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc__error_t *err)
 {
+    pipc_status_t status;
     struct stat st;
     size_t len;
     char *text;
@@ -116,9 +117,9 @@ pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc_
     *source = (pipc__source_t){PIPC__SOURCE_SYSROOT, path};
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return PIPC_OK;
-    text = pipc__text_read(path, &len, err);
-    if (!text)
-        return PIPC_ERR_INVALID;
+    status = pipc__text_read(&text, path, &len, err);
+    if (status)
+        return status;
     pipc__text_clean(text, len);
     if (text[strspn(text, " \t\r\n")] == '{')
         source->kind = PIPC__SOURCE_JSON;

@@ -23,60 +23,66 @@ static ssize_t read_more(int fd, char *at, size_t room)
     }
 }
 
-static char *read_all(int fd, const char *path, size_t *len, pipc__error_t *err)
+/* Double the room of a text that fills it; NULL, and the text is gone, without memory. */
+static char *more_room(char *text, size_t *cap)
 {
-    size_t cap = 1 << 16, have = 0;
-    char *text = malloc(cap + 1);
-    ssize_t n = 0;
+    char *more = realloc(text, 2 * *cap + 1);
 
-    while (text && (n = read_more(fd, text + have, cap - have)) > 0) {
-        have += (size_t)n;
-        if (have < cap || cap > PIPC__TEXT_MAX)
-            continue;
-        cap *= 2;
-        char *more = realloc(text, cap + 1);
-        if (!more)
-            free(text);
-        text = more;
-    }
-    *len = have;
-    if (!text)
-        pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
-    else if (n < 0)
-        pipc__fail_errno(err, "%s: cannot be read", path);
-    else if (have == 0)
-        pipc__fail(err, PIPC_ERR_INVALID, "%s: it is empty", path);
-    else if (have > PIPC__TEXT_MAX)
-        pipc__fail(err, PIPC_ERR_INVALID, "%s: longer than %d MiB; is this the right file?", path,
-                   PIPC__TEXT_MAX >> 20);
-    else {
-        text[have] = '\0';
-        return text;
-    }
-    free(text);
-    return NULL;
+    if (!more)
+        free(text);
+    *cap *= 2;
+    return more;
 }
 
-char *pipc__text_read(const char *path, size_t *len, pipc__error_t *err)
+static pipc_status_t read_all(char **text, int fd, const char *path, size_t *len,
+                              pipc__error_t *err)
+{
+    size_t cap = 1 << 16;
+    char *t = malloc(cap + 1);
+    ssize_t n = 0;
+
+    *len = 0;
+    while (t && *len <= PIPC__TEXT_MAX && (n = read_more(fd, t + *len, cap - *len)) > 0) {
+        *len += (size_t)n;
+        if (*len == cap)
+            t = more_room(t, &cap);
+    }
+    *text = t;
+    if (!t)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
+    if (n < 0)
+        return pipc__fail_errno(err, "%s: cannot be read", path);
+    if (*len == 0)
+        return pipc__fail(err, PIPC_ERR_INVALID, "%s: it is empty", path);
+    if (*len > PIPC__TEXT_MAX)
+        return pipc__fail(err, PIPC_ERR_INVALID, "%s: longer than %d MiB; is this the right file?",
+                          path, PIPC__TEXT_MAX >> 20);
+    t[*len] = '\0';
+    return PIPC_OK;
+}
+
+pipc_status_t pipc__text_read(char **text, const char *path, size_t *len, pipc__error_t *err)
 {
     /* O_NONBLOCK: to open a pipe that nobody writes to must not hang. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    char *text = NULL;
+    pipc_status_t status;
     struct stat st;
 
-    if (fd < 0) {
-        pipc__fail_errno(err, "%s: cannot be read", path);
-        return NULL;
-    }
+    *text = NULL;
+    if (fd < 0)
+        return pipc__fail_errno(err, "%s: cannot be read", path);
     if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
-        pipc__fail(err, PIPC_ERR_INVALID,
-                   "%s: a folder, not a file; a captured machine is read "
-                   "with --sysroot",
-                   path);
+        status =
+            pipc__fail(err, PIPC_ERR_INVALID,
+                       "%s: a folder, not a file; a captured machine is read with --sysroot", path);
     else
-        text = read_all(fd, path, len, err);
+        status = read_all(text, fd, path, len, err);
     close(fd);
-    return text;
+    if (status) {
+        free(*text);
+        *text = NULL;
+    }
+    return status;
 }
 
 /* The length of an escape sequence at @p, where ESC stands: "ESC [ parameters letter", or ESC and

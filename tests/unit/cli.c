@@ -31,7 +31,7 @@ static const pipc__cli_section_t sections[] = {
 static const pipc__cli_t cli = {.name = "tool",
                                 .version = "1.2",
                                 .usage = "[OPTION...] [WORD]",
-                                .about = "Does things.\n",
+                                .about = "This does things.\n",
                                 .sections = sections,
                                 .after = "Exit status: 0.\n",
                                 .arguments = 1,
@@ -156,7 +156,7 @@ static void help_and_version(void **state)
     assert_string_equal(out, "tool 1.2\n");
     assert_int_equal(parse("-V", stdout, out), 0);
     assert_int_equal(parse("-q --help --moon", stdout, out), 0);
-    assert_int_equal(strncmp(out, "Usage: tool [OPTION...] [WORD]\nDoes things.\n\n", 45), 0);
+    assert_int_equal(strncmp(out, "Usage: tool [OPTION...] [WORD]\nThis does things.\n\n", 45), 0);
     assert_non_null(strstr(out, "\n  -n, --number=N        a number\n"));
     assert_non_null(strstr(out, "\n      --long-only=X     no letter\n"));
     assert_non_null(strstr(out, "\n\nTopology:\n      --hwloc-xml=FILE  "));

@@ -4,6 +4,8 @@
  * with the 1st, 2nd, 3rd ... allocation failing until none is left: each time the answer has to be
  * PIPC_ERR_NOMEM, nothing may be left behind (the sanitizer build looks), and nothing may crash.
  */
+#include "config.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -270,6 +272,71 @@ static void json_file(void **state)
     pipc__topo_free(t);
 }
 
+/* The other programs' files. Expat and hwloc allocate for themselves, so these are our own calls.
+ */
+typedef struct of_file {
+    pipc_status_t (*load)(pipc__topo_t **topo, const char *path, pipc__error_t *err);
+    const char *path;
+} of_file_t;
+
+static pipc_status_t file_once(void *arg)
+{
+    const of_file_t *f = arg;
+    pipc__topo_t *t;
+    pipc_status_t st = f->load(&t, f->path, NULL);
+
+    assert_int_equal(t == NULL, st != PIPC_OK);
+    pipc__topo_free(t);
+    return st;
+}
+
+#define SETS "cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" complete_nodeset=\"0x1\""
+
+static void files(void **state)
+{
+    static const struct {
+        pipc_status_t (*load)(pipc__topo_t **topo, const char *path, pipc__error_t *err);
+        const char *text;
+    } cases[] = {
+        {pipc__topo_matrix, "\tGPU0\tGPU1\tNIC0\tCPU Affinity\tNUMA Affinity\tGPU NUMA ID\n"
+                            "GPU0\t X \tPIX\tPXB\t0-3\t0\t2\n"
+                            "GPU1\tPIX\t X \tPXB\t0-3\t0\tN/A\n"
+                            "NIC0\tPXB\tPXB\t X \n"},
+        {pipc__topo_dump, "41:00.0 3D controller: NVIDIA\n"
+                          "00: de 10 bb 20 07 04 10 00 a1 00 02 03 00 00 00 00\n"
+                          "10: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n"
+                          "20: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n"
+                          "30: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00\n"},
+        {pipc__topo_hwloc_xml,
+         "<topology version=\"2.0\"><object type=\"Machine\" os_index=\"0\" gp_index=\"1\" " SETS
+         " allowed_cpuset=\"0x1\" allowed_nodeset=\"0x1\">"
+         "<object type=\"NUMANode\" os_index=\"0\" gp_index=\"2\" " SETS " local_memory=\"1\"/>"
+         "<object type=\"Core\" os_index=\"0\" gp_index=\"3\" " SETS ">"
+         "<object type=\"PU\" os_index=\"0\" gp_index=\"4\" " SETS "/></object>"
+         "<object type=\"Bridge\" gp_index=\"5\" bridge_type=\"0-1\" depth=\"0\" "
+         "bridge_pci=\"0000:[00-01]\"><object type=\"PCIDev\" gp_index=\"6\" "
+         "pci_busid=\"0000:00:02.0\" pci_type=\"0302 [10de:1db1] [0000:0000] a1\" "
+         "pci_link_speed=\"0\"/></object></object></topology>"},
+#ifdef HAVE_EXPAT
+        {pipc__topo_nccl_xml,
+         "<system><cpu numaid=\"0\" affinity=\"f\"><pci busid=\"0000:10:00.0\" class=\"0x060400\">"
+         "<pci busid=\"0000:11:00.0\" class=\"0x0302\"><gpu><nvlink target=\"0000:12:00.0\" "
+         "count=\"4\"/></gpu></pci><pci busid=\"0000:12:00.0\" class=\"0x0302\"/>"
+         "</pci></cpu></system>"},
+#endif
+    };
+    char path[] = "/tmp/pipc-nomem-XXXXXX";
+
+    (void)state;
+    close(mkstemp(path));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        of_file_t f = {cases[i].load, path};
+        put("/tmp", path + strlen("/tmp/"), cases[i].text);
+        sweep(file_once, &f);
+    }
+    unlink(path);
+}
+
 typedef struct two {
     pipc__topo_t *a, *b;
 } two_t;
@@ -324,7 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(synthetic), cmocka_unit_test(sysroot), cmocka_unit_test(live),
         cmocka_unit_test(binding),   cmocka_unit_test(json),    cmocka_unit_test(json_file),
-        cmocka_unit_test(compare),   cmocka_unit_test(svg),
+        cmocka_unit_test(files),     cmocka_unit_test(compare), cmocka_unit_test(svg),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

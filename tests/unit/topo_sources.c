@@ -996,7 +996,7 @@ static void a_file_tells_what_it_is(void **state)
     assert_int_equal(source.kind, PIPC__SOURCE_SYSROOT);
     put("hello\n", 6);
     assert_int_equal(pipc__source_guess(&source, file, &err), PIPC_ERR_INVALID);
-    assert_int_equal(pipc__source_guess(&source, "/nonexistent", &err), PIPC_ERR_INVALID);
+    assert_int_equal(pipc__source_guess(&source, "/nonexistent", &err), PIPC_ERR_SYSTEM);
 }
 
 /* ---- noise -------------------------------------------------------------------------------------
