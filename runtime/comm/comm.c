@@ -169,7 +169,7 @@ pipc_status_t pipc_comm_destroy(pipc_comm_t *c)
     c->exec->ops->destroy(c->exec);
     pipc__control_destroy(c->ctl);
     pthread_mutex_destroy(&c->lock);
-    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
         pipc__plan_free(c->plan[k]);
     free(c->recs);
     free(c);
@@ -186,7 +186,7 @@ int pipc_comm_size(const pipc_comm_t *comm)
     return comm ? comm->size : -1;
 }
 
-_Static_assert(PIPC__PLAN_KINDS_ALL <= PIPC_STATS_PLANS, "every plan has an entry in the statistics");
+_Static_assert(PIPC__PLAN_KINDS <= PIPC_STATS_PLANS, "every plan has an entry in the statistics");
 
 pipc_status_t pipc_comm_stats(const pipc_comm_t *c, pipc_comm_stats_t *stats)
 {
@@ -200,7 +200,7 @@ pipc_status_t pipc_comm_stats(const pipc_comm_t *c, pipc_comm_stats_t *stats)
                       "with PIPC_COMM_STATS_INIT");
     s.struct_bytes = given;
     s.calls = atomic_load(&c->empty);
-    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
         if (!pipc__plan_name((pipc__plan_kind_t)k))
             continue;
         s.plan[s.plans].name = pipc__plan_name((pipc__plan_kind_t)k);

@@ -19,12 +19,12 @@ struct pipc_comm {
     pipc__exec_t *exec;
     pipc__shape_t shape; /* how the ranks stand, as plans see it */
     pipc__table_t table;
-    pipc__plan_t *plan[PIPC__PLAN_KINDS_ALL]; /* those that the table names */
+    pipc__plan_t *plan[PIPC__PLAN_KINDS]; /* those that the table names */
     pthread_mutex_t lock; /* of exec's run, poll and drain, which know no threads */
     _Atomic uint64_t calls, empty; /* that were begun; of count 0 */
     struct {
         _Atomic uint64_t calls, bytes;
-    } done[PIPC__PLAN_KINDS_ALL]; /* that returned PIPC_OK */
+    } done[PIPC__PLAN_KINDS]; /* that returned PIPC_OK */
     _Atomic int dying;    /* 1 once somebody writes error */
     _Atomic int dead;     /* pipc_status_t that is latched; error holds its text */
     pipc__error_t error;  /* written once, by who set dying, before dead is set */

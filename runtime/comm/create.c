@@ -79,7 +79,7 @@ static pipc_status_t choose_kind(build_t *b, pipc__error_t *err)
     b->kind = -1;
     if (!plan || !strcmp(plan, "auto"))
         return PIPC_OK;
-    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
         if ((name = pipc__plan_name((pipc__plan_kind_t)k))) {
             size_t used = strlen(names);
             snprintf(names + used, sizeof(names) - used, ", %s", name);
@@ -190,7 +190,7 @@ static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
     if (!st)
         st = c->exec->ops->connect(c->exec, b->group.self, n,
                                    (const uint8_t(*)[PIPC__HANDLE_MAX])memory, err);
-    for (int k = 0; !st && k < PIPC__PLAN_KINDS_ALL; k++)
+    for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++)
         if (c->plan[k])
             st = c->exec->ops->prepare(c->exec, c->plan[k], err);
     return st;
@@ -271,7 +271,7 @@ static void discard(pipc_comm_t *c)
         c->exec->ops->destroy(c->exec);
     pipc__control_destroy(c->ctl);
     pthread_mutex_destroy(&c->lock);
-    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
         pipc__plan_free(c->plan[k]);
     free(c);
 }

@@ -47,14 +47,14 @@ static bool is_plain(const pipc__shape_t *shape)
 
 /* Each plan behind each other one and itself, out of place and in place, in three rounds, which is
  * one more than there are staging areas. */
-static pipc_status_t prove(pipc__plan_t *const plan[PIPC__PLAN_KINDS_ALL], pipc__error_t *err)
+static pipc_status_t prove(pipc__plan_t *const plan[PIPC__PLAN_KINDS], pipc__error_t *err)
 {
-    pipc__check_call_t calls[2 * PIPC__PLAN_KINDS_ALL];
+    pipc__check_call_t calls[2 * PIPC__PLAN_KINDS];
     pipc__error_t why;
     int n = 0;
 
     for (int in_place = 0; in_place < 2; in_place++)
-        for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+        for (int k = 0; k < PIPC__PLAN_KINDS; k++)
             if (plan[k])
                 calls[n++] = (pipc__check_call_t){plan[k], 3, 1, in_place};
     if (!pipc__plan_check(calls, n, PIPC__BUFFERS, &why))
@@ -64,7 +64,7 @@ static pipc_status_t prove(pipc__plan_t *const plan[PIPC__PLAN_KINDS_ALL], pipc_
                       "PCIE_IPC_PLAN=two-shot meanwhile: %s", why.text);
 }
 
-pipc_status_t pipc__plans_make(pipc__plan_t *plan[PIPC__PLAN_KINDS_ALL], const pipc__table_t *table,
+pipc_status_t pipc__plans_make(pipc__plan_t *plan[PIPC__PLAN_KINDS], const pipc__table_t *table,
                                const pipc__shape_t *shape, pipc__error_t *err)
 {
     pipc_status_t st = PIPC_OK;

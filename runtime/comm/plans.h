@@ -18,7 +18,7 @@ void pipc__plans_shape(pipc__shape_t *shape, const pipc__record_t *recs, int n,
 /* Make the plans that @table names, plan[kind], and leave the others NULL. One that was made for
  * groups or for host memory is not in every user's hands: it is proved right before it may run, in
  * turns with the others. The caller frees what is made, after a failure too. */
-pipc_status_t pipc__plans_make(pipc__plan_t *plan[PIPC__PLAN_KINDS_ALL], const pipc__table_t *table,
+pipc_status_t pipc__plans_make(pipc__plan_t *plan[PIPC__PLAN_KINDS], const pipc__table_t *table,
                                const pipc__shape_t *shape, pipc__error_t *err);
 
 /* Of what decides the plans; ranks compare it. */

@@ -14,7 +14,7 @@ static const struct kind {
     const char *name;
     builder_t *build;
     bool halves; /* reduce-scatter and all-gather, too */
-} kinds[PIPC__PLAN_KINDS_ALL] = {
+} kinds[PIPC__PLAN_KINDS] = {
     [PIPC__ONE_SHOT] = {"one-shot", pipc__build_one_shot, false},
     [PIPC__TWO_SHOT] = {"two-shot", pipc__build_two_shot, true},
     [PIPC__RING] = {"ring", pipc__build_ring, true},
@@ -26,7 +26,7 @@ static const char *const collectives[] = {"all-reduce", "reduce-scatter", "all-g
 
 const char *pipc__plan_name(pipc__plan_kind_t kind)
 {
-    return (unsigned int)kind < PIPC__PLAN_KINDS_ALL ? kinds[kind].name : NULL;
+    return (unsigned int)kind < PIPC__PLAN_KINDS ? kinds[kind].name : NULL;
 }
 
 /* One rank: what any plan comes to. */

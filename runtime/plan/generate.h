@@ -1,4 +1,5 @@
-/* plan/generate.h - makes plans. Each generator's drawing stands at its function in generate.c.
+/* plan/generate.h - makes plans. Each generator's drawing stands at its function: direct.c, ring.c,
+ * island.c.
  */
 #ifndef PIPC_PLAN_GENERATE_H
 #define PIPC_PLAN_GENERATE_H
@@ -9,20 +10,20 @@
 
 /* The plans that exist; their names are those of `pcie-ipc-bench --plan`. */
 typedef enum pipc__plan_kind {
-    PIPC__ONE_SHOT,   /* "one-shot": everybody sends everything to everybody */
-    PIPC__TWO_SHOT,   /* "two-shot": direct reduce-scatter, then direct all-gather */
-    PIPC__RING,       /* "ring": both of them from neighbour to neighbour; for comparison */
-    PIPC__PLAN_KINDS, /* how many of them pipc__plan_make() makes; the next ones ask for a shape */
-    PIPC__ISLAND,     /* "island": inside the groups of the shape first, then across, pipelined */
-    PIPC__PERMUTED,   /* "permuted": two-shot in steps, in each of which everybody has one peer */
-    PIPC__PLAN_KINDS_ALL
+    PIPC__ONE_SHOT, /* "one-shot": everybody sends everything to everybody */
+    PIPC__TWO_SHOT, /* "two-shot": direct reduce-scatter, then direct all-gather */
+    PIPC__RING,     /* "ring": both of them from neighbour to neighbour, in tree order */
+    PIPC__ISLAND,   /* "island": inside the groups of the shape first, then across, pipelined */
+    PIPC__PERMUTED, /* "permuted": two-shot in steps, in each of which everybody has one peer */
+    PIPC__PLAN_KINDS,
+    PIPC__PLAN_KINDS_PLAIN = PIPC__ISLAND /* the first ones, of one stage and without spare waits */
 } pipc__plan_kind_t;
 
 /* "one-shot", ...; NULL outside the enumeration. Static. */
 const char *pipc__plan_name(pipc__plan_kind_t kind);
 
-/* Make the all-reduce plan @kind for @nranks ranks (1..PIPC__RANKS_MAX). The caller releases it
- * with pipc__plan_free(). On failure *plan is NULL. */
+/* Make the all-reduce plan @kind for @nranks ranks (1..PIPC__RANKS_MAX), all alike. The caller
+ * releases it with pipc__plan_free(). On failure *plan is NULL. */
 pipc_status_t pipc__plan_make(pipc__plan_t **plan, pipc__plan_kind_t kind, int nranks,
                               pipc__error_t *err);
 

@@ -208,7 +208,7 @@ static void groups_get_the_island_plan_for_large_messages(void **state)
         snprintf(recs[r].way, sizeof(recs[r].way), "%s", r < 4 ? A : B);
     for (int path = PIPC_PATH_P2P; path <= PIPC_PATH_HOST; path++)
         for (int gpu = 0; gpu < 2; gpu++) {
-            pipc__plan_t *plan[PIPC__PLAN_KINDS_ALL] = {NULL};
+            pipc__plan_t *plan[PIPC__PLAN_KINDS] = {NULL};
             recs[0].path = (uint32_t)path;
             pipc__plans_shape(&shape, recs, 8, &why);
             pipc__table_t table = pipc__table_default(&shape, gpu);
@@ -218,7 +218,7 @@ static void groups_get_the_island_plan_for_large_messages(void **state)
             assert_int_equal(pipc__plans_make(plan, &table, &shape, &err), PIPC_OK);
             assert_non_null(plan[PIPC__ISLAND]);
             assert_null(plan[PIPC__RING]); /* made for nothing, it would take memory of the GPU */
-            for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+            for (int k = 0; k < PIPC__PLAN_KINDS; k++)
                 pipc__plan_free(plan[k]);
         }
 }

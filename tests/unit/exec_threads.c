@@ -20,7 +20,7 @@ static void threads_sum_right(void **state)
 {
     (void)state;
     for (int n = 2; n <= 4; n++)
-        for (int plan = -1; plan < PIPC__PLAN_KINDS; plan++) {
+        for (int plan = -1; plan < PIPC__PLAN_KINDS_PLAIN; plan++) {
             exec_job_t job = {.ops = &pipc__exec_cpu, .memory = &exec_memory_host,
                               .staging_bytes = 64 << 10, .counts = counts,
                               .ncounts = sizeof(counts) / sizeof(counts[0]), .plan = plan,

@@ -70,7 +70,7 @@ static void make_shape(pipc__shape_t *s, rank_shape_t shape, int n)
 
 int rank_plans_count(rank_plans_t list)
 {
-    return list.wanted ? list.n : PIPC__PLAN_KINDS;
+    return list.wanted ? list.n : PIPC__PLAN_KINDS_PLAIN;
 }
 
 pipc__plan_t *rank_plan_make(rank_plans_t list, int i, int nranks)

@@ -28,8 +28,8 @@ typedef struct rank_plan {
 
 #define RANK_PLANS_MAX 32
 
-/* What a test asks for; @wanted NULL: the flat all-reduces of the kinds below PIPC__PLAN_KINDS, by
- * kind. */
+/* What a test asks for; @wanted NULL: the flat all-reduces of PIPC__PLAN_KINDS_PLAIN kinds, by kind.
+ */
 typedef struct rank_plans {
     const rank_plan_t *wanted;
     int n;

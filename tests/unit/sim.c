@@ -528,7 +528,7 @@ static void bytes_as_the_plans_count(void **state)
     for (size_t t = 0; t < COUNT(some); t++) {
         machine_t m;
         put_on(&m, some[t], 0, &costs, false);
-        for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+        for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
             pipc__plan_t *plan =
                 pipc__plan_name((pipc__plan_kind_t)k) ? plan_for(&m, (pipc__plan_kind_t)k) : NULL;
             if (!plan)
@@ -730,7 +730,7 @@ static void all_plans_end(void **state)
             machine_t m;
             bool host = n % 5 == 4;
             put_on(&m, trees[t], n, &costs, host);
-            for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+            for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
                 pipc__plan_t *plan = pipc__plan_name((pipc__plan_kind_t)k)
                                          ? plan_for(&m, (pipc__plan_kind_t)k)
                                          : NULL;
@@ -790,7 +790,7 @@ static void random_trees(void **state)
             used += draw_group(text, 0, 16 - used);
         text[strlen(text) - 1] = '\0';
         put_on(&m, text, 0, &costs, i % 4 == 3);
-        for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+        for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
             pipc__plan_t *plan =
                 pipc__plan_name((pipc__plan_kind_t)k) ? plan_for(&m, (pipc__plan_kind_t)k) : NULL;
             if (!plan)
@@ -811,7 +811,7 @@ static void faster_links_help(void **state)
 {
     (void)state;
     for (size_t t = 0; t < COUNT(trees); t++) {
-        double last[PIPC__PLAN_KINDS_ALL] = {0};
+        double last[PIPC__PLAN_KINDS] = {0};
         for (int speed = 8; speed <= 64; speed *= 2) {
             pipc__costs_t costs;
             machine_t m;
@@ -819,7 +819,7 @@ static void faster_links_help(void **state)
             costs.speed_gts = speed;
             costs.socket_gbps = 2.0 * speed;
             put_on(&m, trees[t], 0, &costs, false);
-            for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+            for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
                 pipc__plan_t *plan = pipc__plan_name((pipc__plan_kind_t)k)
                                          ? plan_for(&m, (pipc__plan_kind_t)k)
                                          : NULL;
@@ -846,7 +846,7 @@ static void repeated_rounds(void **state)
     for (size_t t = 0; t < COUNT(trees); t++) {
         machine_t m;
         put_on(&m, trees[t], 0, &costs, false);
-        for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+        for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
             pipc__plan_t *plan =
                 pipc__plan_name((pipc__plan_kind_t)k) ? plan_for(&m, (pipc__plan_kind_t)k) : NULL;
             if (!plan)
@@ -876,9 +876,9 @@ static void the_choice_at_16_mb(void **state)
     pipc__costs_default(&costs);
     for (size_t t = 0; t < COUNT(limited); t++) {
         machine_t m;
-        double usec[PIPC__PLAN_KINDS_ALL] = {0};
+        double usec[PIPC__PLAN_KINDS] = {0};
         put_on(&m, limited[t], 0, &costs, false);
-        for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+        for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
             pipc__plan_t *plan =
                 pipc__plan_name((pipc__plan_kind_t)k) ? plan_for(&m, (pipc__plan_kind_t)k) : NULL;
             usec[k] = plan ? usec_of(&m, plan, 4 << 20) : 1e9;
@@ -924,7 +924,7 @@ static void deadlocks_agree(void **state)
         machine_t m;
         pipc__error_t err = {PIPC_OK, ""}, why = {PIPC_OK, ""};
         put_on(&m, trees[i % 4], 2 + i % 4, &costs, false);
-        int kind = i / 4 % PIPC__PLAN_KINDS_ALL;
+        int kind = i / 4 % PIPC__PLAN_KINDS;
         pipc__plan_t *plan =
             pipc__plan_name((pipc__plan_kind_t)kind) ? plan_for(&m, (pipc__plan_kind_t)kind) : NULL;
         if (plan && disturb(plan)) {

@@ -192,7 +192,7 @@ static int take(void *options, int letter, const char *value)
         return -1;
     case OPT_PLAN:
         o->plan = value;
-        return parse_of("--plan", value, PIPC__PLAN_KINDS_ALL, plan_name, "auto", &n);
+        return parse_of("--plan", value, PIPC__PLAN_KINDS, plan_name, "auto", &n);
     case OPT_PATH:
         if (!parse_name(value, paths, &n))
             return usage("--path", value, "one of auto, p2p, host");

@@ -113,7 +113,7 @@ pipc_status_t plan_set_make(plan_set_t *set, const plan_machine_t *m, pipc__coll
                             pipc__error_t *err)
 {
     memset(set, 0, sizeof(*set));
-    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
         if (!pipc__plan_name((pipc__plan_kind_t)k))
             continue;
         pipc_status_t st =
@@ -128,7 +128,7 @@ pipc_status_t plan_set_make(plan_set_t *set, const plan_machine_t *m, pipc__coll
 
 void plan_set_free(plan_set_t *set)
 {
-    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
         pipc__plan_free(set->of[k].plan);
         pipc__sim_release(&set->of[k].result);
     }
@@ -139,7 +139,7 @@ pipc_status_t plan_set_simulate(plan_set_t *set, const plan_machine_t *m, const 
                                 size_t bytes, int *best, pipc__error_t *err)
 {
     *best = -1;
-    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++) {
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
         plan_candidate_t *c = &set->of[k];
         if (!c->plan)
             continue;

@@ -9,7 +9,7 @@
 
 static int kind_of(const char *name)
 {
-    for (int k = 0; name && k < PIPC__PLAN_KINDS_ALL; k++) {
+    for (int k = 0; name && k < PIPC__PLAN_KINDS; k++) {
         const char *known = pipc__plan_name((pipc__plan_kind_t)k);
         if (known && !strcmp(known, name))
             return k;

@@ -275,7 +275,7 @@ static int take_plan(plan_wants_t *w, const char *value)
 {
     w->kind = -1;
     return strcmp(value, "best")
-               ? take_name("--plan", value, PIPC__PLAN_KINDS_ALL, kind_name, &w->kind)
+               ? take_name("--plan", value, PIPC__PLAN_KINDS, kind_name, &w->kind)
                : PIPC__CLI_GO_ON;
 }
 

@@ -71,7 +71,7 @@ typedef struct plan_candidate {
 
 /* Plans of all kinds for the machine; kinds that have no such plan stay NULL. */
 typedef struct plan_set {
-    plan_candidate_t of[PIPC__PLAN_KINDS_ALL];
+    plan_candidate_t of[PIPC__PLAN_KINDS];
 } plan_set_t;
 
 pipc_status_t plan_set_make(plan_set_t *set, const plan_machine_t *m, pipc__collective_t collective,

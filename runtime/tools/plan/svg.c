@@ -43,7 +43,7 @@ static double highest(const sweep_t *s)
     double most = 1e-3;
 
     for (int i = 0; i < SWEEP_SIZES; i++)
-        for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+        for (int k = 0; k < PIPC__PLAN_KINDS; k++)
             if (s->has[k] && s->row[i].busbw[k] > most)
                 most = s->row[i].busbw[k];
     return most * 1.05;
@@ -123,7 +123,7 @@ void sweep_svg(const sweep_t *s, const char *title, FILE *out)
             WIDTH, HEIGHT, WIDTH, HEIGHT);
     text(out, LEFT, 22, "start", title);
     grid(out, most);
-    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
         if (s->has[k])
             curve(out, s, k, nth++, most);
     text(out, WIDTH - RIGHT + 24, TOP + 4, "start", "predicted busbw");

@@ -15,7 +15,7 @@ static pipc_status_t fill(sweep_t *s, const plan_machine_t *m, const plan_wants_
         sweep_row_t *row = &s->row[i];
         row->bytes = (size_t)1 << (SWEEP_FIRST + i);
         st = plan_set_simulate(set, m, w, row->bytes, &row->best, err);
-        for (int k = 0; !st && k < PIPC__PLAN_KINDS_ALL; k++) {
+        for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++) {
             s->has[k] = set->of[k].plan != NULL;
             row->usec[k] = set->of[k].result.usec;
             row->busbw[k] = set->of[k].result.busbw;
@@ -37,14 +37,14 @@ static void print_sweep(const sweep_t *s)
     char size[16];
 
     printf("predicted busbw, GB/s\n%-6s", "bytes");
-    for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
         if (s->has[k])
             printf(" %10s", name(k));
     printf("  best\n");
     for (int i = 0; i < SWEEP_SIZES; i++) {
         const sweep_row_t *row = &s->row[i];
         printf("%-6s", plan_size_text(row->bytes, size));
-        for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+        for (int k = 0; k < PIPC__PLAN_KINDS; k++)
             if (s->has[k])
                 printf(" %10.2f", row->busbw[k]);
         printf("  %s\n", name(row->best));
@@ -70,7 +70,7 @@ static int print_json(const sweep_t *s)
     for (int i = 0; i < SWEEP_SIZES; i++) {
         const sweep_row_t *row = &s->row[i];
         json_t *plans = json_object();
-        for (int k = 0; k < PIPC__PLAN_KINDS_ALL; k++)
+        for (int k = 0; k < PIPC__PLAN_KINDS; k++)
             if (s->has[k])
                 json_object_set_new(
                     plans, name(k),

@@ -12,13 +12,13 @@
 
 typedef struct sweep_row {
     size_t bytes;
-    double usec[PIPC__PLAN_KINDS_ALL], busbw[PIPC__PLAN_KINDS_ALL];
+    double usec[PIPC__PLAN_KINDS], busbw[PIPC__PLAN_KINDS];
     int best; /* kind */
     char limit[256];
 } sweep_row_t;
 
 typedef struct sweep {
-    bool has[PIPC__PLAN_KINDS_ALL];
+    bool has[PIPC__PLAN_KINDS];
     sweep_row_t row[SWEEP_SIZES];
 } sweep_t;
 
