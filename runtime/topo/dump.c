@@ -69,6 +69,12 @@ static bool all_ones(const unsigned char *config)
     return true;
 }
 
+/* A virtual function has no ids of its own: those are ones, and the rest is not. */
+static bool is_virtual(const unsigned char *config)
+{
+    return config[0] == 0xff && config[1] == 0xff && config[2] == 0xff && config[3] == 0xff;
+}
+
 /* Write what was collected. A device that is gone has ones for its class too: what its first line
  * calls it is what the kernel remembers. */
 static bool flush(unpack_t *u)
@@ -85,6 +91,11 @@ static bool flush(unpack_t *u)
         return false;
     if (u->numa >= 0 && !put_number(u, "numa_node", (unsigned int)u->numa))
         return false;
+    if (!all_ones(c) && is_virtual(c)) {
+        snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s/physfn", u->root, u->name);
+        if (mkdir(path, 0700) && errno != EEXIST)
+            return false;
+    }
     if (all_ones(c))
         return !u->gpu || (put_number(u, "class", 0x030200) && put(u, "config", c, u->bytes));
     return put_number(u, "vendor", c[0] | (unsigned int)c[1] << 8) &&

@@ -855,6 +855,24 @@ static void dump_facts(void **state)
     pipc__topo_free(t);
 }
 
+/* The virtual functions of a NIC are the same card; their ids read as ones. */
+static void dump_virtual_functions(void **state)
+{
+    char *ids;
+
+    (void)state;
+    put_switch(dump, true, false);
+    put_device(dump + strlen(dump), "05:02.0", A_NIC, 0, -1, false);
+    ids = strstr(strstr(dump, "\n05:02.0"), "de 10 34 12");
+    pipc__topo_t *t = read_right(PIPC__SOURCE_DUMP, dump);
+    assert_int_equal(pipc__topo_list(t, PIPC__TOPO_NIC, NULL, 0), 2);
+    pipc__topo_free(t);
+    memcpy(ids, "ff ff ff ff", 11);
+    t = read_right(PIPC__SOURCE_DUMP, dump);
+    assert_int_equal(pipc__topo_list(t, PIPC__TOPO_NIC, NULL, 0), 1);
+    pipc__topo_free(t);
+}
+
 static void dump_refused(void **state)
 {
     static const wrong_t cases[] = {
@@ -1160,6 +1178,7 @@ int main(void)
         WITH_FILE(noise_hwloc),
         WITH_FILE(dump_groups),
         WITH_FILE(dump_facts),
+        WITH_FILE(dump_virtual_functions),
         WITH_FILE(dump_refused),
         WITH_FILE(noise_dump),
         WITH_FILE(a_file_tells_what_it_is),
