@@ -529,8 +529,7 @@ static void bytes_as_the_plans_count(void **state)
         machine_t m;
         put_on(&m, some[t], 0, &costs, false);
         for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-            pipc__plan_t *plan =
-                pipc__plan_name((pipc__plan_kind_t)k) ? plan_for(&m, (pipc__plan_kind_t)k) : NULL;
+            pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
             if (!plan)
                 continue;
             size_t count = (size_t)plan->nchunks * 4096; /* equal chunks, one round */
@@ -731,9 +730,7 @@ static void all_plans_end(void **state)
             bool host = n % 5 == 4;
             put_on(&m, trees[t], n, &costs, host);
             for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-                pipc__plan_t *plan = pipc__plan_name((pipc__plan_kind_t)k)
-                                         ? plan_for(&m, (pipc__plan_kind_t)k)
-                                         : NULL;
+                pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
                 for (size_t c = 0; plan && c < COUNT(counts); c++) {
                     pipc__sim_result_t r = run(&m, plan, counts[c], false);
                     uint64_t up = 0, down = 0;
@@ -791,8 +788,7 @@ static void random_trees(void **state)
         text[strlen(text) - 1] = '\0';
         put_on(&m, text, 0, &costs, i % 4 == 3);
         for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-            pipc__plan_t *plan =
-                pipc__plan_name((pipc__plan_kind_t)k) ? plan_for(&m, (pipc__plan_kind_t)k) : NULL;
+            pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
             if (!plan)
                 continue;
             pipc__sim_result_t r = run(&m, plan, (1 << 20) + 3, false);
@@ -820,9 +816,7 @@ static void faster_links_help(void **state)
             costs.socket_gbps = 2.0 * speed;
             put_on(&m, trees[t], 0, &costs, false);
             for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-                pipc__plan_t *plan = pipc__plan_name((pipc__plan_kind_t)k)
-                                         ? plan_for(&m, (pipc__plan_kind_t)k)
-                                         : NULL;
+                pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
                 double usec = plan ? usec_of(&m, plan, 4 << 20) : 0;
                 if (last[k] > 0 && usec > last[k] * 1.001)
                     fail_msg("%s, %s: %g us at %d GT/s, %g below it", trees[t], plan->name, usec,
@@ -847,8 +841,7 @@ static void repeated_rounds(void **state)
         machine_t m;
         put_on(&m, trees[t], 0, &costs, false);
         for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-            pipc__plan_t *plan =
-                pipc__plan_name((pipc__plan_kind_t)k) ? plan_for(&m, (pipc__plan_kind_t)k) : NULL;
+            pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
             if (!plan)
                 continue;
             pipc__sim_result_t some = run(&m, plan, 25 << 20, false);
@@ -879,8 +872,7 @@ static void the_choice_at_16_mb(void **state)
         double usec[PIPC__PLAN_KINDS] = {0};
         put_on(&m, limited[t], 0, &costs, false);
         for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-            pipc__plan_t *plan =
-                pipc__plan_name((pipc__plan_kind_t)k) ? plan_for(&m, (pipc__plan_kind_t)k) : NULL;
+            pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
             usec[k] = plan ? usec_of(&m, plan, 4 << 20) : 1e9;
             if (k != PIPC__ISLAND && usec[PIPC__ISLAND] > 0 && usec[k] < usec[PIPC__ISLAND])
                 fail_msg("%s: %s before island", limited[t], plan->name);
@@ -925,8 +917,7 @@ static void deadlocks_agree(void **state)
         pipc__error_t err = {PIPC_OK, ""}, why = {PIPC_OK, ""};
         put_on(&m, trees[i % 4], 2 + i % 4, &costs, false);
         int kind = i / 4 % PIPC__PLAN_KINDS;
-        pipc__plan_t *plan =
-            pipc__plan_name((pipc__plan_kind_t)kind) ? plan_for(&m, (pipc__plan_kind_t)kind) : NULL;
+        pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)kind);
         if (plan && disturb(plan)) {
             const pipc__check_call_t one = {plan, 3, 1, false};
             pipc__sim_call_t call = {plan, 3000, 4, (size_t)plan->nslots * 8192, true};

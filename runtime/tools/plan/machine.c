@@ -114,8 +114,6 @@ pipc_status_t plan_set_make(plan_set_t *set, const plan_machine_t *m, pipc__coll
 {
     memset(set, 0, sizeof(*set));
     for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-        if (!pipc__plan_name((pipc__plan_kind_t)k))
-            continue;
         pipc_status_t st =
             pipc__plan_make_for(&set->of[k].plan, (pipc__plan_kind_t)k, collective, &m->shape, err);
         if (st && st != PIPC_ERR_UNSUPPORTED) {

@@ -9,11 +9,9 @@
 
 static int kind_of(const char *name)
 {
-    for (int k = 0; name && k < PIPC__PLAN_KINDS; k++) {
-        const char *known = pipc__plan_name((pipc__plan_kind_t)k);
-        if (known && !strcmp(known, name))
+    for (int k = 0; name && k < PIPC__PLAN_KINDS; k++)
+        if (!strcmp(pipc__plan_name((pipc__plan_kind_t)k), name))
             return k;
-    }
     return -1;
 }
 

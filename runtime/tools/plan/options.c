@@ -153,9 +153,7 @@ typedef const char *(*name_of_t)(int index);
 
 static const char *kind_name(int i)
 {
-    const char *name = pipc__plan_name((pipc__plan_kind_t)i);
-
-    return name ? name : "";
+    return pipc__plan_name((pipc__plan_kind_t)i);
 }
 
 static const char *collective_name(int i)
@@ -185,12 +183,11 @@ static int take_name(const char *option, const char *text, int count, name_of_t 
 
     for (int i = 0; i < count; i++) {
         size_t used = strlen(list);
-        if (*name(i) && !strcmp(text, name(i))) {
+        if (!strcmp(text, name(i))) {
             *out = i;
             return PIPC__CLI_GO_ON;
         }
-        if (*name(i))
-            snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name(i));
+        snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "", name(i));
     }
     char what[300];
     snprintf(what, sizeof(what), "use one of %s", list);
@@ -274,9 +271,8 @@ static int take_number(plan_wants_t *w, int id, const char *value)
 static int take_plan(plan_wants_t *w, const char *value)
 {
     w->kind = -1;
-    return strcmp(value, "best")
-               ? take_name("--plan", value, PIPC__PLAN_KINDS, kind_name, &w->kind)
-               : PIPC__CLI_GO_ON;
+    return strcmp(value, "best") ? take_name("--plan", value, PIPC__PLAN_KINDS, kind_name, &w->kind)
+                                 : PIPC__CLI_GO_ON;
 }
 
 static int take(void *wants, int id, const char *value)
