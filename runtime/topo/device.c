@@ -173,27 +173,27 @@ static void decode_link(const unsigned char *reg, int *speed_mts, int *width)
     *width = pipc__link_width(word >> 4 & 0x3f);
 }
 
-static int or_else(int v, int other)
+static void link_of_config(const char *root, const char *dir, pipc__link_t *link)
 {
-    return v >= 0 ? v : other;
-}
-
-/* The link by the files of sysfs; what they do not say, by config space: a dump has no such files.
- */
-static void link_facts(const char *root, const char *dir, pipc__link_t *link)
-{
-    pipc__link_t config = {PIPC__UNKNOWN, PIPC__UNKNOWN, PIPC__UNKNOWN, PIPC__UNKNOWN};
     unsigned char c[256];
     size_t at = express(c, read_config(root, dir, c), 0x14);
 
-    if (at) {
-        decode_link(c + at + 0x0c, &config.max_speed_mts, &config.max_width);
-        decode_link(c + at + 0x12, &config.speed_mts, &config.width);
-    }
-    link->width = or_else(link_width(root, dir, "current_link_width"), config.width);
-    link->max_width = or_else(link_width(root, dir, "max_link_width"), config.max_width);
-    link->speed_mts = or_else(link_speed(root, dir, "current_link_speed"), config.speed_mts);
-    link->max_speed_mts = or_else(link_speed(root, dir, "max_link_speed"), config.max_speed_mts);
+    if (!at)
+        return;
+    decode_link(c + at + 0x0c, &link->max_speed_mts, &link->max_width);
+    decode_link(c + at + 0x12, &link->speed_mts, &link->width);
+}
+
+/* The link by the files of sysfs. Config space, which a dump has in their place, is read only where
+ * they are missing: on a live machine reading it wakes a device that sleeps. */
+static void link_facts(const char *root, const char *dir, pipc__link_t *link)
+{
+    link->width = link_width(root, dir, "current_link_width");
+    link->max_width = link_width(root, dir, "max_link_width");
+    link->speed_mts = link_speed(root, dir, "current_link_speed");
+    link->max_speed_mts = link_speed(root, dir, "max_link_speed");
+    if (link->width < 0 && link->max_width < 0 && link->speed_mts < 0 && link->max_speed_mts < 0)
+        link_of_config(root, dir, link);
 }
 
 int pipc__numa_of_cpus(const pipc__topo_t *topo, hwloc_const_bitmap_t near)

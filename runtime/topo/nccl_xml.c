@@ -28,9 +28,10 @@
 #include "runtime/topo/text.h"
 #include "runtime/topo/xml.h"
 
-#define NODES_MAX 16384
+#define NODES_MAX 4096
+#define CPUS_MAX 4096 /* elements */
 #define PCI_DEPTH_MAX (PIPC__TOPO_DEPTH_MAX - 4)
-#define NVLINKS_MAX 65536
+#define NVLINKS_MAX 16384
 #define NVLINK_GPUS_MAX 256 /* more are no machine; the pairs are looked at one by one */
 
 typedef struct node { /* a <pci> */
@@ -42,6 +43,7 @@ typedef struct node { /* a <pci> */
 
 typedef struct nvlink {
     pipc__pci_addr_t gpu, target;
+    int from, to; /* the same as objects; to unknown: a switch */
     int count;
 } nvlink_t;
 
@@ -54,6 +56,7 @@ typedef struct reader {
     int stack[PIPC__XML_DEPTH_MAX + 1]; /* the pci at or above each open element, or unknown */
     int depth;
     int numa;                  /* of the cpu that is open */
+    int cpus;                  /* elements so far */
     char host[PIPC__NAME_MAX]; /* which machine the cpus are of */
 } reader_t;
 
@@ -92,9 +95,8 @@ static pipc_status_t hex(const char **attributes, const char *name, int digits, 
     n = (int)strspn(p, "0123456789abcdefABCDEF");
     if (n == 0 || n > digits || p[n])
         return pipc__fail(err, PIPC_ERR_INVALID,
-                          "line %d: %s=\"%.40s\": not a number of %d hex "
-                          "digits",
-                          line, name, text, digits);
+                          "line %d: %s=\"%.40s\": not a number of %d hex digits", line, name, text,
+                          digits);
     *out = (int)strtoul(p, NULL, 16);
     if (pad)
         *out <<= 4 * (digits - n);
@@ -147,6 +149,8 @@ static pipc_status_t start_cpu(reader_t *r, const char **attributes, int line, p
     r->numa = PIPC__UNKNOWN;
     if (check_host(r, attributes, line, err))
         return PIPC_ERR_INVALID;
+    if (++r->cpus > CPUS_MAX)
+        return pipc__fail(err, PIPC_ERR_INVALID, "line %d: more than %d <cpu>", line, CPUS_MAX);
     if (id && *id && os_index < 0 && strcmp(id, "-1"))
         return pipc__fail(err, PIPC_ERR_INVALID, "line %d: numaid=\"%.40s\": not a NUMA node", line,
                           id);
@@ -238,7 +242,7 @@ static pipc_status_t start_nvlink(reader_t *r, const node_t *gpu, const char **a
 {
     const char *target = pipc__xml_get(attributes, "target");
     void *nvlinks = r->nvlinks;
-    nvlink_t l = {gpu->facts.addr, pipc__topo_nothing_known.addr,
+    nvlink_t l = {gpu->facts.addr, pipc__topo_nothing_known.addr, PIPC__UNKNOWN, PIPC__UNKNOWN,
                   decimal(pipc__xml_get(attributes, "count"), 1024)};
 
     if (l.count <= 0 || !target)
@@ -362,33 +366,40 @@ static pipc_status_t add_devices(reader_t *r, pipc__scan_t *scan, pipc__error_t 
     return pipc__topo_add_scan(r->topo, scan, err);
 }
 
+static void resolve_links(reader_t *r)
+{
+    const pipc__topo_t *t = r->topo;
+
+    for (int i = 0; i < r->nnvlinks; i++) {
+        nvlink_t *l = &r->nvlinks[i];
+        l->from = pipc__topo_by_addr(t, l->gpu);
+        l->to = pipc__topo_by_addr(t, l->target);
+        if (l->to >= 0 && t->objs[l->to].kind != PIPC__TOPO_GPU)
+            l->to = PIPC__UNKNOWN;
+    }
+}
+
 /* The links of @gpu to @other; with @other unknown those to NVSwitches, which are no GPUs. */
 static int count_links(const reader_t *r, int gpu, int other)
 {
-    const pipc__topo_obj_t *objs = r->topo->objs;
     int links = 0;
 
-    for (int i = 0; i < r->nnvlinks; i++) {
-        const nvlink_t *l = &r->nvlinks[i];
-        if (pipc__pci_compare(l->gpu, objs[gpu].addr))
-            continue;
-        int to = pipc__topo_by_addr(r->topo, l->target);
-        if (to >= 0 && objs[to].kind != PIPC__TOPO_GPU)
-            to = PIPC__UNKNOWN;
-        links += to == other ? l->count : 0;
-    }
+    for (int i = 0; i < r->nnvlinks; i++)
+        if (r->nvlinks[i].from == gpu && r->nvlinks[i].to == other)
+            links += r->nvlinks[i].count;
     return links;
 }
 
 /* Every GPU that reaches an NVSwitch reaches every other that does, with the links that both have.
  */
-static bool add_nvlinks(const reader_t *r)
+static bool add_nvlinks(reader_t *r)
 {
     int gpus[NVLINK_GPUS_MAX], switched[NVLINK_GPUS_MAX];
     int n = pipc__topo_list(r->topo, PIPC__TOPO_GPU, gpus, NVLINK_GPUS_MAX);
 
     if (r->nnvlinks == 0 || n > NVLINK_GPUS_MAX)
         return true;
+    resolve_links(r);
     for (int i = 0; i < n; i++)
         switched[i] = count_links(r, gpus[i], PIPC__UNKNOWN);
     for (int i = 0; i < n; i++)
