@@ -340,10 +340,10 @@ static const struct promise {
     {"flat 8", PIPC__TWO_SHOT, PIPC__ALLREDUCE, 1.75, 0, 2},
     {"5+3", PIPC__ISLAND, PIPC__ALLREDUCE, 1.8, 1, 3},
     {"2+2", PIPC__ISLAND, PIPC__ALLREDUCE, 1.5, 1, 3},
-    {"2+2+2+2", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 1.5, 10},
+    {"2+2+2+2", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 1.5, 12},
     {"3+1", PIPC__ISLAND, PIPC__ALLREDUCE, 5. / 3, 1, 2},
     {"1+7", PIPC__ISLAND, PIPC__ALLREDUCE, 13. / 7, 1, 2},
-    {"2x(2x2)", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 1, 10},
+    {"2x(2x2)", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 1, 12},
     {"2x(2x2)", PIPC__RING, PIPC__ALLREDUCE, 1.75, 1.75, 14},
     {"2+2 interleaved", PIPC__RING, PIPC__ALLREDUCE, 1.5, 1.5, 6},
 };
