@@ -334,6 +334,8 @@ static pipc_status_t simulate(sim_t *s, pipc__sim_result_t *out, pipc__error_t *
     s->ask_at = FIRST_ROUNDS;
     for (int r = 0; r < p->nranks; r++)
         for (int g = 0; g < p->nstages; g++) {
+            if (!p->program[r][g].nops)
+                continue; /* it would end all rounds at once, and nobody waits for it */
             pipc__hop_t *hops = calloc((size_t)s->f->nresources, sizeof(*hops));
             s->no_memory |= !hops;
             s->actor[s->nactors++] = (actor_t){.rank = r, .stage = g, .hops = hops};
