@@ -63,7 +63,7 @@ static pipc_status_t refused(const char *path, const char *text, pipc__error_t *
     if (strtoul(version, NULL, 10) > here >> 16)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
                           "%s: hwloc XML of version %s, which the hwloc here (API %u.%u) can't "
-                          "read; let lstopo write it with --export-xml-flags v2",
+                          "read; let lstopo write it with --export-xml-flags 2",
                           path, version, here >> 16, here >> 8 & 0xff);
     return pipc__fail(
         err, PIPC_ERR_INVALID,

@@ -50,7 +50,7 @@ typedef struct pipc__scan {
 pipc_status_t pipc__scan(pipc__scan_t *scan, pipc__error_t *err);
 
 /* The same for another source, device by device: nothing is known of @addr yet but what the caller
- * fills in (part, port, known; parent: the how-manieth one that was appended). Then bring all into
+ * fills in (part, port, known; parent: its index in order of appending). Then bring all into
  * order. Two devices may have one address: a file may invent it. */
 pipc__scan_device_t pipc__scan_device(pipc__pci_addr_t addr);
 pipc_status_t pipc__scan_append(pipc__scan_t *scan, pipc__scan_device_t device, pipc__error_t *err);
