@@ -259,6 +259,7 @@ endif
 tests_unit_plan_shapes_SOURCES = tests/unit/plan_shapes.c
 tests_unit_plan_shapes_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_shapes_LDADD = $(UNIT_LIBS)
+tests_unit_plan_shapes_LDFLAGS = -Wl,--wrap=calloc,--wrap=realloc
 tests_unit_plan_scale_SOURCES = tests/unit/plan_scale.c tests/unit/rank_exec.c tests/unit/rank_exec.h \
 	tests/unit/ranks.c tests/unit/ranks.h
 tests_unit_plan_scale_CFLAGS = $(UNIT_CFLAGS)

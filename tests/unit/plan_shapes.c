@@ -1,4 +1,5 @@
-/* tests/unit/plan_shapes.c - ways through the machine become shapes; ways that are none are refused
+/* tests/unit/plan_shapes.c - ways through the machine become shapes, shapes get owners; ways and
+ * shapes that are none are refused, and so are plans when memory runs out
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/plan/generate.h"
 #include "runtime/plan/owners.h"
 #include "runtime/plan/shape.h"
 
@@ -241,6 +243,76 @@ static void owners_are_balanced(void **state)
     }
 }
 
+/* --- no memory -------------------------------------------------------------------------------- */
+
+static long left = -1; /* allocations until one fails; -1: none fails */
+
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return left >= 0 && left-- == 0 ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return left >= 0 && left-- == 0 ? NULL : __real_realloc(p, n);
+}
+
+/* Each allocation of each generator fails once; what was made is freed (sanitizers look). */
+static void a_plan_without_memory_is_refused(void **state)
+{
+    pipc__shape_t s;
+    pipc__error_t err;
+
+    (void)state;
+    pipc__shape_flat(&s, 5);
+    s.nlevels = 1;
+    s.group[0][3] = s.group[0][4] = 1;
+    for (int kind = 0; kind < PIPC__PLAN_KINDS; kind++) {
+        pipc__plan_t *p = NULL;
+        int failures = -1;
+        for (pipc_status_t st = PIPC_ERR_NOMEM; st; failures++) {
+            left = failures + 1;
+            st = pipc__plan_make_for(&p, (pipc__plan_kind_t)kind, PIPC__ALLREDUCE, &s, &err);
+            left = -1;
+            assert_int_equal(st, p ? PIPC_OK : PIPC_ERR_NOMEM);
+        }
+        assert_true(failures > s.nranks); /* a plan and a program a rank at least */
+        pipc__plan_free(p);
+    }
+}
+
+static void a_shape_that_is_none_is_refused(void **state)
+{
+    pipc__plan_t *p;
+    pipc__shape_t s;
+    pipc__error_t err;
+
+    (void)state;
+    pipc__shape_flat(&s, 4);
+    s.order[2] = 1; /* twice */
+    assert_int_equal(pipc__plan_make_for(&p, PIPC__RING, PIPC__ALLREDUCE, &s, &err),
+                     PIPC_ERR_INVALID);
+    assert_null(p);
+    s.order[2] = 7;
+    assert_int_equal(pipc__plan_make_for(&p, PIPC__RING, PIPC__ALLREDUCE, &s, &err),
+                     PIPC_ERR_INVALID);
+    pipc__shape_flat(&s, 4);
+    s.nlevels = PIPC__LEVELS_MAX + 1;
+    assert_int_equal(pipc__plan_make_for(&p, PIPC__ISLAND, PIPC__ALLREDUCE, &s, &err),
+                     PIPC_ERR_INVALID);
+    pipc__shape_flat(&s, 4);
+    assert_int_equal(pipc__plan_make_for(&p, PIPC__ISLAND, (pipc__collective_t)3, &s, &err),
+                     PIPC_ERR_INVALID);
+    assert_int_equal(pipc__plan_make_for(&p, PIPC__ONE_SHOT, PIPC__ALLGATHER, &s, &err),
+                     PIPC_ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "all-gather"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -250,6 +322,8 @@ int main(void)
         cmocka_unit_test(one_to_16_ranks_have_a_shape),
         cmocka_unit_test(groups_of_one_part_are_skipped),
         cmocka_unit_test(owners_are_balanced),
+        cmocka_unit_test(a_plan_without_memory_is_refused),
+        cmocka_unit_test(a_shape_that_is_none_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
