@@ -200,15 +200,13 @@ pipc_status_t pipc_comm_stats(const pipc_comm_t *c, pipc_comm_stats_t *stats)
                       "with PIPC_COMM_STATS_INIT");
     s.struct_bytes = given;
     s.calls = atomic_load(&c->empty);
+    s.plans = PIPC__PLAN_KINDS;
     for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-        if (!pipc__plan_name((pipc__plan_kind_t)k))
-            continue;
-        s.plan[s.plans].name = pipc__plan_name((pipc__plan_kind_t)k);
-        s.plan[s.plans].calls = atomic_load(&c->done[k].calls);
-        s.plan[s.plans].bytes = atomic_load(&c->done[k].bytes);
-        s.calls += s.plan[s.plans].calls;
-        s.bytes += s.plan[s.plans].bytes;
-        s.plans++;
+        s.plan[k].name = pipc__plan_name((pipc__plan_kind_t)k);
+        s.plan[k].calls = atomic_load(&c->done[k].calls);
+        s.plan[k].bytes = atomic_load(&c->done[k].bytes);
+        s.calls += s.plan[k].calls;
+        s.bytes += s.plan[k].bytes;
     }
     memcpy(stats, &s, given);
     return PIPC_OK;

@@ -73,19 +73,19 @@ static bool on_gpu(const build_t *b)
 
 static pipc_status_t choose_kind(build_t *b, pipc__error_t *err)
 {
-    const char *plan = b->config.asked.plan, *name;
+    const char *plan = b->config.asked.plan;
     char names[128] = "auto";
 
     b->kind = -1;
     if (!plan || !strcmp(plan, "auto"))
         return PIPC_OK;
-    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
-        if ((name = pipc__plan_name((pipc__plan_kind_t)k))) {
-            size_t used = strlen(names);
-            snprintf(names + used, sizeof(names) - used, ", %s", name);
-            if (!strcmp(plan, name))
-                b->kind = k;
-        }
+    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+        const char *name = pipc__plan_name((pipc__plan_kind_t)k);
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof(names) - used, ", %s", name);
+        if (!strcmp(plan, name))
+            b->kind = k;
+    }
     if (b->kind >= 0)
         return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_INVALID, "no plan is called \"%.100s\"; use one of %s", plan, names);

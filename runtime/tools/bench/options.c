@@ -122,8 +122,6 @@ static int parse_of(const char *option, const char *text, int count, const char 
         return -1;
     for (int i = 0; i < count; i++) {
         size_t used = strlen(list);
-        if (!name(i))
-            continue;
         if (!strcmp(text, name(i))) {
             *out = i;
             return -1;
