@@ -262,7 +262,8 @@ static bool add_pix(builder_t *b, int parent, int first, bool is_all_of_above)
     bool gpu;
     int n = count(b, first, PIPC__NEAR_PIX, &gpu);
 
-    if (n > 1 && gpu && !is_all_of_above)
+    /* A device alone stands below a bridge of its own as well: PXB is more than one bridge. */
+    if (!is_all_of_above && (n == 1 || gpu))
         parent = add_above(b, parent, PIPC__TOPO_SWITCH, first, PIPC__NEAR_PIX);
     for (int i = first; i < b->m->n && parent >= 0; i++)
         if (b->set[PIPC__NEAR_PIX][i] == first && !add_device(b, parent, i))
