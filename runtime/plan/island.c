@@ -29,8 +29,8 @@
  * Nobody waits in a circle: job (turn, rank) of a stage has the time piece + phase, where phase is
  * the rank's height (way up) or depth (way down) in the turn's tree. It waits for jobs of an
  * earlier stage, or for jobs of its own stage with a smaller phase of the same turn, and every
- * stage does its jobs in order of time. The tempting order, all jobs of a turn before the next
- * turn, has circles: two ranks may each wait for what the other would forward later.
+ * stage does its jobs in order of time. The tempting order, turns rotated by the rank's place and
+ * nothing else, has circles: two ranks may each wait for what the other would forward later.
  *
  * In place is safe: a rank writes a chunk of its output when it owns it, and has read it for that
  * sum itself, or when the complete chunk comes, which holds its own contribution and so came after

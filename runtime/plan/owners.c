@@ -275,14 +275,15 @@ static int depth(const pipc__parts_t *t, int p)
 
 /* The best number of turns; costs[n] is what the busiest rank and the busiest group send in n of
  * them, 0 where n is not possible. From @enough on the fewest of the best; if there are not so
- * many, the most that are hardly worse than the best. */
-static int best_turns(const int *costs, int enough)
+ * many, the most that are hardly worse than the best. Less than a @piece only if nothing else is
+ * possible: a single turn may look good and put all work on one rank. */
+static int best_turns(const int *costs, int piece, int enough)
 {
     int best = 0;
 
     for (int n = 1; n <= PIPC__CHUNKS_MAX; n++)
-        if (costs[n] &&
-            (!best || costs[n] * best < costs[best] * n || (best < enough && n >= enough)))
+        if (costs[n] && (!best || costs[n] * best < costs[best] * n ||
+                         (best < enough && n >= enough) || (best < piece && n >= piece)))
             best = n;
     if (best >= enough)
         return best;
@@ -312,7 +313,7 @@ static int make_owners(pipc__owners_t *o, const pipc__parts_t *t, pipc__collecti
         if (collective == PIPC__ALLREDUCE || o->nturns % nranks == 0)
             costs[o->nturns] = most(choice.edges, nranks) + most(load.part, t->n);
     }
-    o->nturns = best_turns(costs, PIECES_MIN * piece * levels);
+    o->nturns = best_turns(costs, piece, PIECES_MIN * piece * levels);
     return costs[o->nturns];
 }
 

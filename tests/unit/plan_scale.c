@@ -298,6 +298,29 @@ static void random_shape(pipc__shape_t *s)
                 s->reach[r] &= (uint16_t) ~(1u << q);
 }
 
+static double most(const double *of, int n)
+{
+    double m = 0;
+
+    for (int i = 0; i < n; i++)
+        m = of[i] > m ? of[i] : m;
+    return m;
+}
+
+/* Owners share the load, whatever the shape: 2 (n - 1) / n S is the least that any plan sends, half
+ * of it for half an all-reduce. */
+static void check_load(const char *name, const pipc__plan_t *p, const pipc__shape_t *s)
+{
+    double limit = p->collective == PIPC__ALLREDUCE ? 2.5 : 2;
+    pipc__traffic_t t;
+
+    pipc__plan_traffic(&t, p, s, 1);
+    if (strcmp(p->name, "one-shot") != 0 &&
+        (most(t.sent, s->nranks) > limit || most(t.received, s->nranks) > limit))
+        fail_msg("%s: %s, a rank sends %g and gets %g", name, p->name, most(t.sent, s->nranks),
+                 most(t.received, s->nranks));
+}
+
 static void random_shapes_have_right_plans(void **state)
 {
     (void)state;
@@ -310,8 +333,10 @@ static void random_shapes_have_right_plans(void **state)
         random_shape(&s);
         int n = make_plans(&s, plans);
         check_sequence(name, plans, n, 1 + below(n - 1));
-        for (int k = 0; k < n; k++)
+        for (int k = 0; k < n; k++) {
             check_reach(name, plans[k], s.reach);
+            check_load(name, plans[k], &s);
+        }
         free_plans(plans, n);
     }
 }
@@ -347,15 +372,6 @@ static const struct promise {
     {"2x(2x2)", PIPC__RING, PIPC__ALLREDUCE, 1.75, 1.75, 14},
     {"2+2 interleaved", PIPC__RING, PIPC__ALLREDUCE, 1.5, 1.5, 6},
 };
-
-static double most(const double *of, int n)
-{
-    double m = 0;
-
-    for (int i = 0; i < n; i++)
-        m = of[i] > m ? of[i] : m;
-    return m;
-}
 
 static void bytes_and_latencies_are_as_promised(void **state)
 {
