@@ -252,11 +252,12 @@ static bool any_can_go(void *arg)
 static pipc_status_t stalled(const cpu_run_t *k, pipc__error_t *err)
 {
     const cpu_exec_t *x = k->x;
-    int at = -1;
+    int at = 0;
 
     for (int i = 0; i < k->call->plan->nstages; i++) {
         const cpu_stage_t *s = &k->stage[i];
-        if (!is_over(k, s) && (at < 0 || s->program->ops[s->step].peer != x->rank))
+        if (!is_over(k, s) &&
+            (is_over(k, &k->stage[at]) || s->program->ops[s->step].peer != x->rank))
             at = i;
     }
     return pipc__exec_stalled(x->base.ctl, k->call->plan, x->rank, k->call->number,
