@@ -2,9 +2,9 @@
  * operation, one launch a call.
  *
  * Every block is a stage of a lane and runs that stage's program on the lane's part of each chunk,
- * round after round; lanes never wait for each other. A lane waits for the same lane of its peers and
- * its stages for each other, so the whole grid must be resident at once: the host launches no more
- * blocks than that.
+ * round after round; lanes never wait for each other. A lane waits for the same lane of its peers
+ * and its stages for each other, so the whole grid must be resident at once: the host launches no
+ * more blocks than that.
  *
  * Order within a stage: the threads of a block share the work of a step by their number, and two
  * steps may share it differently, so that
@@ -307,7 +307,7 @@ static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k
     return true;
 }
 
-/* The stage's program into shared memory: every step reads it. False when the communicator is dead. */
+/* The stage's program into shared memory: every step reads it. False for a dead communicator. */
 static __device__ bool begin(const pipc__lane_args_t &a, const pipc__op_t *program, int nops,
                              uint32_t *to)
 {
@@ -322,8 +322,8 @@ static __device__ bool begin(const pipc__lane_args_t &a, const pipc__op_t *progr
     return !__syncthreads_or(threadIdx.x == 0 && *(volatile uint32_t *)&a.state->dead);
 }
 
-/* The last block moves the epoch on: all others have read it long since. Nobody waits here; the next
- * launch sees the new epoch because it begins when this one has ended. */
+/* The last block moves the epoch on: all others have read it long since. Nobody waits here; the
+ * next launch sees the new epoch because it begins when this one has ended. */
 static __device__ void end(const pipc__lane_args_t &a, uint64_t epoch)
 {
     __syncthreads();

@@ -8,10 +8,10 @@
  *
  * Where a plan asks for it a rank has the same once more in host memory.
  *
- * A flag holds the number of the last round that was signalled; round g uses flags g mod 2, since in
- * another plan a flag may be another rank's. Rounds are numbered over all calls of a communicator, on
- * the device: the host never passes a number, so that a captured graph replays with its arguments
- * unchanged.
+ * A flag holds the number of the last round that was signalled; round g uses flags g mod 2, since
+ * in another plan a flag may be another rank's. Rounds are numbered over all calls of a
+ * communicator, on the device: the host never passes a number, so that a captured graph replays
+ * with its arguments unchanged.
  */
 #ifndef PIPC_KERNELS_ALLREDUCE_H
 #define PIPC_KERNELS_ALLREDUCE_H
@@ -23,8 +23,8 @@
 #define PIPC__LANE_THREADS 512
 #define PIPC__FLAG_BYTES 128
 #define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__BUFFERS * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)
-#define PIPC__PROGRAM_MAX (48 * 1024 / (int)sizeof(pipc__op_t)) /* steps of a stage: they are kept
-                                                                   in shared memory */
+/* Steps of a stage: they are kept in shared memory. */
+#define PIPC__PROGRAM_MAX (48 * 1024 / (int)sizeof(pipc__op_t))
 
 /* Device memory of the own rank alone, zeroed at the start. */
 typedef struct pipc__lane_state {
@@ -35,14 +35,14 @@ typedef struct pipc__lane_state {
 
 /* The arguments of a launch. Pointers are the device's. */
 typedef struct pipc__lane_args {
-    const pipc__op_t *program;      /* of this rank: its stages, one behind the other */
+    const pipc__op_t *program;       /* of this rank: its stages, one behind the other */
     int stage_end[PIPC__STAGES_MAX]; /* step of @program behind each stage's last one */
     int nstages;
     int rank, nchunks;
     uint32_t nranks;
     double nth;          /* 1 / nranks */
     uint64_t reciprocal; /* floor((2^64 - 1) / nranks) */
-    uint32_t plan_id; /* for the report of a stall only */
+    uint32_t plan_id;    /* for the report of a stall only */
     const char *send;
     char *recv;
     size_t count;                   /* elements, > 0 */

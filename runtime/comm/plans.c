@@ -61,7 +61,8 @@ static pipc_status_t prove(pipc__plan_t *const plan[PIPC__PLAN_KINDS], pipc__err
         return PIPC_OK;
     return pipc__fail(err, why.status == PIPC_ERR_NOMEM ? PIPC_ERR_NOMEM : PIPC_ERR_INTERNAL,
                       "a plan for these GPUs is wrong and is not run; report it, and set "
-                      "PCIE_IPC_PLAN=two-shot meanwhile: %s", why.text);
+                      "PCIE_IPC_PLAN=two-shot meanwhile: %s",
+                      why.text);
 }
 
 pipc_status_t pipc__plans_make(pipc__plan_t *plan[PIPC__PLAN_KINDS], const pipc__table_t *table,
@@ -104,7 +105,8 @@ static void describe_level(const pipc__shape_t *shape, int level, char *buf, siz
     }
     size_t used = (size_t)snprintf(buf, cap, "groups of %d", size[0]);
     for (int g = 1; g < n && used < cap; g++)
-        used += (size_t)snprintf(buf + used, cap - used, "%s%d", g == n - 1 ? " and " : ", ", size[g]);
+        used +=
+            (size_t)snprintf(buf + used, cap - used, "%s%d", g == n - 1 ? " and " : ", ", size[g]);
 }
 
 const char *pipc__plans_describe(const pipc__shape_t *shape, char *buf, size_t cap)

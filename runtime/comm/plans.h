@@ -1,5 +1,5 @@
-/* comm/plans.h - from the records of all ranks to the plans of their communicator. Every rank has the
- * same records and comes to the same plans.
+/* comm/plans.h - from the records of all ranks to the plans of their communicator. Every rank has
+ * the same records and comes to the same plans.
  */
 #ifndef PIPC_COMM_PLANS_H
 #define PIPC_COMM_PLANS_H
@@ -11,9 +11,9 @@
 #include "runtime/xchg/record.h"
 
 /* How the ranks of recs[n] stand, and who reaches whom. Flat where their ways are none, with the
- * reason in @why ("" else), and where NVLink joins their GPUs: then the PCIe switches say nothing. */
-void pipc__plans_shape(pipc__shape_t *shape, const pipc__record_t *recs, int n,
-                       pipc__error_t *why);
+ * reason in @why ("" else), and where NVLink joins their GPUs: then the PCIe switches say nothing.
+ */
+void pipc__plans_shape(pipc__shape_t *shape, const pipc__record_t *recs, int n, pipc__error_t *why);
 
 /* Make the plans that @table names, plan[kind], and leave the others NULL. One that was made for
  * groups or for host memory is not in every user's hands: it is proved right before it may run, in

@@ -8,8 +8,8 @@
  *
  *     way: numa0/0000:00/0000:00:01.0/0000:01:00.0/0000:02:04.0
  *
- * Every bridge stays in the way: one that leads to one GPU alone is in no other rank's way, and sets
- * nothing apart. The plugin, which reads the whole tree, leaves such out.
+ * Every bridge stays in the way: one that leads to one GPU alone is in no other rank's way, and
+ * sets nothing apart. The plugin, which reads the whole tree, leaves such out.
  */
 #include "runtime/comm/way.h"
 
@@ -57,7 +57,8 @@ static void read_chain(char way[PIPC__WAY_TEXT], const char *bdf, const char *ro
         return;
     read_node(way, bdf, root);
     at += strlen("/pci");
-    for (const char *end; (end = strchr(at, '/')); at = end + 1) /* the last one is the GPU itself */
+    for (const char *end; (end = strchr(at, '/'));
+         at = end + 1) /* the last one is the GPU itself */
         if (!append(way, at, (size_t)(end - at)))
             return;
 }

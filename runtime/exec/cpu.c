@@ -112,9 +112,11 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
 
     if (pipc__lane_slot_bytes(x->area_bytes, plan->nslots, 1))
         return PIPC_OK;
-    return pipc__fail(err, PIPC_ERR_INVALID, "staging of %zu bytes is too small for plan %s with %d "
-                      "ranks; give %d or more", PIPC__BUFFERS * x->area_bytes, plan->name,
-                      plan->nranks, PIPC__BUFFERS * plan->nslots * 4096);
+    return pipc__fail(err, PIPC_ERR_INVALID,
+                      "staging of %zu bytes is too small for plan %s with %d "
+                      "ranks; give %d or more",
+                      PIPC__BUFFERS * x->area_bytes, plan->name, plan->nranks,
+                      PIPC__BUFFERS * plan->nslots * 4096);
 }
 
 /* Where a stage of a call stands. */

@@ -292,8 +292,8 @@ static int longest_stage(const pipc__cuda_exec_t *x, const pipc__plan_t *plan)
 static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
 {
     size_t elem_bytes = pipc_dtype_bytes(call->dtype);
-    int lanes = pipc__lanes(call->count, elem_bytes,
-                            pipc__most_lanes(x->most_blocks, call->plan->nstages));
+    int lanes =
+        pipc__lanes(call->count, elem_bytes, pipc__most_lanes(x->most_blocks, call->plan->nstages));
     int index = find_program(x, call->plan);
     pipc__lane_args_t *a = &x->args;
 
@@ -360,8 +360,8 @@ static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int 
         return rc;
     *what = "cuLaunchKernel";
     rc = x->cu->LaunchKernel(x->kernel[call->op][call->dtype],
-                             (unsigned int)(lanes * x->args.nstages), 1, 1,
-                             PIPC__LANE_THREADS, 1, 1, shared, stream, params, NULL);
+                             (unsigned int)(lanes * x->args.nstages), 1, 1, PIPC__LANE_THREADS, 1,
+                             1, shared, stream, params, NULL);
     if (rc)
         return rc;
     *what = "cuEventRecord";

@@ -126,9 +126,11 @@ static pipc_status_t judge_program(const pipc__cuda_exec_t *x, const pipc__plan_
                           plan->name, PIPC__PROGRAMS_MAX);
     for (int s = 0; s < plan->nstages; s++)
         if (plan->program[x->rank][s].nops > PIPC__PROGRAM_MAX)
-            return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s: stage %d of rank %d has %d steps, "
-                              "an executor takes %d", plan->name, s, x->rank,
-                              plan->program[x->rank][s].nops, PIPC__PROGRAM_MAX);
+            return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                              "plan %s: stage %d of rank %d has %d steps, "
+                              "an executor takes %d",
+                              plan->name, s, x->rank, plan->program[x->rank][s].nops,
+                              PIPC__PROGRAM_MAX);
     return PIPC_OK;
 }
 

@@ -5,8 +5,8 @@
  *
  * A rank's segment is a memfd as the CPU executor's (segment.h), laid out as staging on the device;
  * each process that touches it pins its own mapping. It is made at the start, since its handle
- * travels with the others, and costs nothing until a plan asks for it: pages are taken when they are
- * pinned.
+ * travels with the others, and costs nothing until a plan asks for it: pages are taken when they
+ * are pinned.
  */
 #include "runtime/exec/cuda_exec.h"
 
@@ -19,18 +19,22 @@ static pipc_status_t pin(pipc__cuda_exec_t *x, int r, const char *name, pipc__er
 {
     pipc__segment_t *seg = segment_of(x, r);
     CUdeviceptr there = 0;
-    CUresult rc = x->cu->MemHostRegister(seg->base, seg->bytes,
-                                         CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE);
+    CUresult rc = x->cu->MemHostRegister(
+        seg->base, seg->bytes, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE);
 
     if (rc)
-        return pipc__cuda_fail(x->cu, rc, err,
-                               "staging of %s in host memory, %zu bytes, can't be pinned; give less "
-                               "staging_bytes: cuMemHostRegister", name, seg->bytes);
+        return pipc__cuda_fail(
+            x->cu, rc, err,
+            "staging of %s in host memory, %zu bytes, can't be pinned; give less "
+            "staging_bytes: cuMemHostRegister",
+            name, seg->bytes);
     rc = x->cu->MemHostGetDevicePointer(&there, seg->base, 0);
     if (rc) {
         x->cu->MemHostUnregister(seg->base);
-        return pipc__cuda_fail(x->cu, rc, err, "staging of %s in host memory: "
-                               "cuMemHostGetDevicePointer", name);
+        return pipc__cuda_fail(x->cu, rc, err,
+                               "staging of %s in host memory: "
+                               "cuMemHostGetDevicePointer",
+                               name);
     }
     x->args.host[r] = (char *)(there + PIPC__SEGMENT_HEAD);
     return PIPC_OK;

@@ -115,8 +115,8 @@ static pipc_status_t find_uuid(const pipc__cuda_exec_t *x, char uuid[48], pipc__
     return PIPC_OK;
 }
 
-/* Native atomics between two GPUs are what NVLink has and PCIe has not. A driver that does not answer
- * proves nothing. */
+/* Native atomics between two GPUs are what NVLink has and PCIe has not. A driver that does not
+ * answer proves nothing. */
 static bool joined_by_nvlink(const pipc__cuda_exec_t *x)
 {
     int count = 0, others = 0;
@@ -129,7 +129,8 @@ static bool joined_by_nvlink(const pipc__cuda_exec_t *x)
         if (x->cu->DeviceGet(&peer, i) || peer == x->device)
             continue;
         if (x->cu->DeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
-                                         x->device, peer) || !atomics)
+                                         x->device, peer) ||
+            !atomics)
             return false;
         others++;
     }
@@ -221,7 +222,9 @@ static void find_needs(const pipc__plan_t *plan, int rank, uint32_t needs[2])
             const pipc__op_t *op = &plan->program[rank][s].ops[i];
             bool moves = op->kind == PIPC__COPY || op->kind == PIPC__REDUCE;
             note(needs, op->dst.place,
-                 moves ? op->dst.rank : op->kind == PIPC__SIGNAL ? op->peer : rank);
+                 moves                      ? op->dst.rank
+                 : op->kind == PIPC__SIGNAL ? op->peer
+                                            : rank);
             for (int k = 0; k < op->nsrc; k++)
                 note(needs, op->src[k].place, op->src[k].rank);
         }

@@ -53,8 +53,8 @@ typedef struct pipc__exec_ops {
     /* Take the peers' staging; handles[r] is rank r's, the own included. */
     pipc_status_t (*connect)(pipc__exec_t *exec, int rank, int size,
                              const uint8_t (*handles)[PIPC__HANDLE_MAX], pipc__error_t *err);
-    /* Everything that later runs of @plan need, the peers' memory that it touches mapped; @plan must
-     * outlive the executor. */
+    /* Everything that later runs of @plan need, the peers' memory that it touches mapped; @plan
+     * must outlive the executor. */
     pipc_status_t (*prepare)(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err);
     /* CPU: returns when the result is there. CUDA: enqueues on the stream. Allocates nothing. */
     pipc_status_t (*run)(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err);
@@ -79,8 +79,8 @@ extern const pipc__exec_ops_t pipc__exec_cuda; /* only in builds with CUDA */
  * opens the driver by itself. Only in builds with CUDA. */
 bool pipc__cuda_has_context(void);
 
-/* Fill @err for a run that the abort word ended at @step of @stage in @round: names the rank that was lost or
- * that aborted, and what was waited for. Returns the status of the abort word. */
+/* Fill @err for a run that the abort word ended at @step of @stage in @round: names the rank that
+ * was lost or that aborted, and what was waited for. Returns the status of the abort word. */
 pipc_status_t pipc__exec_stalled(pipc__control_t *ctl, const pipc__plan_t *plan, int rank,
                                  uint64_t call, uint64_t round, int stage, int step,
                                  pipc__error_t *err);

@@ -1,7 +1,7 @@
-/* exec/perturb.h - test builds only: random delays before each push, signal and behind each wait,
- * stages of the CPU executor that give way at random, and one wait taken out, or one staging area where there should be two. A protocol that survives the delays and
- * fails without any one of its waits is tested; a wait whose absence nothing notices is not, or is
- * not needed.
+/* exec/perturb.h - test builds only: random delays before each push and signal and behind each wait,
+ * stages of the CPU executor that give way at random, and one wait taken out, or one staging area
+ * where there should be two. A protocol that survives the delays and fails without any one of its
+ * waits is tested; a wait whose absence nothing notices is not, or is not needed.
  *
  * Without PIPC_PERTURB every hook is empty and the shipped objects hold nothing of this.
  */

@@ -91,8 +91,8 @@ static void enqueue(rank_exec_t *re, sample_t *s, CUstream stream)
 static int check(sample_t *s, int rank, int n)
 {
     exec_memory_gpu.get(s->host, s->y, s->bytes);
-    size_t i = test_wrong(s->host, 0, s->k.count, s->k.dtype, s->k.op, n, s->call,
-                          exec_order(s->k.plan));
+    size_t i =
+        test_wrong(s->host, 0, s->k.count, s->k.dtype, s->k.op, n, s->call, exec_order(s->k.plan));
     if (i == s->k.count)
         return 0;
     fprintf(stderr, "# rank %d, %s, %s of %zu %s, sample of call %u: element %zu\n", rank,

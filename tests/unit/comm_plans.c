@@ -1,5 +1,5 @@
-/* tests/unit/comm_plans.c - from the ranks' ways to their plans: the own way as sysfs and the plugin
- * tell it, the shape of all, tables, and communicators that run what comes of it.
+/* tests/unit/comm_plans.c - from the ranks' ways to their plans: the own way as sysfs and the
+ * plugin tell it, the shape of all, tables, and communicators that run what comes of it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,15 +19,14 @@
 #include "runtime/comm/way.h"
 #include "tests/unit/ranks.h"
 
-/* --- the own way ------------------------------------------------------------------------------- */
+/* --- the own way -------------------------------------------------------------------------------
+ */
 
 static const char *env_way, *env_bdf;
 
 static const char *lookup(const char *name)
 {
-    return !strcmp(name, "PCIE_IPC_WAY") ? env_way
-           : !strcmp(name, "PCIE_IPC_BDF") ? env_bdf
-                                           : NULL;
+    return !strcmp(name, "PCIE_IPC_WAY") ? env_way : !strcmp(name, "PCIE_IPC_BDF") ? env_bdf : NULL;
 }
 
 /* A device whose link in sysfs has this target, and whose node is @numa (NULL: no such file). */
@@ -35,7 +34,8 @@ static void make_device(const char *root, const char *bdf, const char *target, c
 {
     char path[512];
 
-    snprintf(path, sizeof(path), "mkdir -p '%s/sys/bus/pci/devices' '%s/sys/%s'", root, root, target);
+    snprintf(path, sizeof(path), "mkdir -p '%s/sys/bus/pci/devices' '%s/sys/%s'", root, root,
+             target);
     assert_int_equal(system(path), 0);
     snprintf(path, sizeof(path), "%s/sys/bus/pci/devices/%s", root, bdf);
     char up[256];
@@ -95,7 +95,8 @@ static void the_own_way_is_found(void **state)
     assert_int_equal(system(remove), 0);
 }
 
-/* --- the shape ----------------------------------------------------------------------------------- */
+/* --- the shape -----------------------------------------------------------------------------------
+ */
 
 #define A "numa0/0000:00/0000:01:00.0"
 #define B "numa0/0000:00/0000:02:00.0"
@@ -194,7 +195,8 @@ static void what_decides_plans_is_in_the_digest(void **state)
     assert_true(digest != pipc__plans_digest(&table, &other));
 }
 
-/* --- plans ---------------------------------------------------------------------------------------- */
+/* --- plans
+ * ---------------------------------------------------------------------------------------- */
 
 static void groups_get_the_island_plan_for_large_messages(void **state)
 {
@@ -223,7 +225,8 @@ static void groups_get_the_island_plan_for_large_messages(void **state)
         }
 }
 
-/* --- communicators -------------------------------------------------------------------------------- */
+/* --- communicators
+ * -------------------------------------------------------------------------------- */
 
 typedef struct life {
     const char *ways[6];
@@ -279,7 +282,8 @@ static int live(ranks_t *all, int rank, void *arg)
         MUST(!pipc_allreduce(comm, x + 1, x + 1, 10, PIPC_I32, PIPC_MAX, NULL)); /* another plan */
         int n = ranks_size(all), base = n * (n - 1) / 2;
         for (size_t i = 0; i < count; i++)
-            MUST(x[i] == (int)((unsigned int)i * (unsigned int)(turn + 1) * (unsigned int)n) + base);
+            MUST(x[i] ==
+                 (int)((unsigned int)i * (unsigned int)(turn + 1) * (unsigned int)n) + base);
     }
     MUST(!pipc_comm_destroy(comm));
     free(x);
@@ -289,11 +293,16 @@ static int live(ranks_t *all, int rank, void *arg)
 static void communicators_run_what_suits_their_shape(void **state)
 {
     static const life_t lives[] = {
-        {{A, A, B, B}, NULL, NULL, "island"},        {{A, A, B}, "auto", "auto", "island"},
-        {{A, B, A, B, A}, "host", NULL, "island"},   {{A1, A1, A2, A2, B, B}, "p2p", NULL, "island"},
-        {{A, A, A}, NULL, NULL, "two-shot"},         {{"", "moon"}, NULL, NULL, "two-shot"},
-        {{A, A, A}, "host", "permuted", "permuted"}, {{A, A, B, B}, NULL, "ring", "ring"},
-        {{"", ""}, NULL, "island", "island"},        {{A}, "host", NULL, "two-shot"},
+        {{A, A, B, B}, NULL, NULL, "island"},
+        {{A, A, B}, "auto", "auto", "island"},
+        {{A, B, A, B, A}, "host", NULL, "island"},
+        {{A1, A1, A2, A2, B, B}, "p2p", NULL, "island"},
+        {{A, A, A}, NULL, NULL, "two-shot"},
+        {{"", "moon"}, NULL, NULL, "two-shot"},
+        {{A, A, A}, "host", "permuted", "permuted"},
+        {{A, A, B, B}, NULL, "ring", "ring"},
+        {{"", ""}, NULL, "island", "island"},
+        {{A}, "host", NULL, "two-shot"},
     };
 
     (void)state;

@@ -28,7 +28,8 @@ typedef struct rank_plan {
 
 #define RANK_PLANS_MAX 32
 
-/* What a test asks for; @wanted NULL: the flat all-reduces of PIPC__PLAN_KINDS_PLAIN kinds, by kind.
+/* What a test asks for; @wanted NULL: the flat all-reduces of PIPC__PLAN_KINDS_PLAIN kinds, by
+ * kind.
  */
 typedef struct rank_plans {
     const rank_plan_t *wanted;
@@ -44,8 +45,8 @@ typedef struct rank_exec {
 
 int rank_plans_count(rank_plans_t list);
 
-/* Make plan @i of @list for @nranks ranks; aborts the process with a message on failure. Free it with
- * pipc__plan_free(). */
+/* Make plan @i of @list for @nranks ranks; aborts the process with a message on failure. Free it
+ * with pipc__plan_free(). */
 pipc__plan_t *rank_plan_make(rank_plans_t list, int i, int nranks);
 
 /* Collective; aborts the process with a message on failure. All plans of @list are prepared. */

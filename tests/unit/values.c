@@ -116,7 +116,8 @@ void test_fill(void *dst, size_t count, pipc_dtype_t dtype, pipc_redop_t op, int
         put((char *)dst + i * pipc_dtype_bytes(dtype), dtype, input(i, dtype, op, rank, call));
 }
 
-/* --- any order --------------------------------------------------------------------------------- */
+/* --- any order ---------------------------------------------------------------------------------
+ */
 
 static double value(pipc_dtype_t t, const void *from)
 {

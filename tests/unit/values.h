@@ -16,9 +16,9 @@ void test_fill(void *dst, size_t count, pipc_dtype_t dtype, pipc_redop_t op, int
 /* In which order the plan under test may reduce. */
 typedef enum test_order {
     TEST_DIRECT, /* in rank order, rounded once */
-    TEST_RING,   /* from some rank on round the ring, rounded at every hop; which rank is for the plan
-                    to choose, and may differ from chunk to chunk */
-    TEST_ANY     /* in any order, rounded anywhere: floats are right up to rounding, all else exactly */
+    TEST_RING, /* from some rank on round the ring, rounded at every hop; which rank is for the plan
+                  to choose, and may differ from chunk to chunk */
+    TEST_ANY /* in any order, rounded anywhere: floats are right up to rounding, all else exactly */
 } test_order_t;
 
 /* Index of the first element of @got that is wrong, @count when none is. got[0] is element @first
