@@ -33,6 +33,7 @@
     F(CtxPushCurrent, cuCtxPushCurrent_v2)                                                         \
     F(CtxPopCurrent, cuCtxPopCurrent_v2)                                                           \
     F(CtxGetDevice, cuCtxGetDevice)                                                                \
+    F(CtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange)                                      \
     F(MemAlloc, cuMemAlloc_v2)                                                                     \
     F(MemFree, cuMemFree_v2)                                                                       \
     F(MemGetAddressRange, cuMemGetAddressRange_v2)                                                 \
@@ -47,6 +48,7 @@
     F(IpcOpenMemHandle, cuIpcOpenMemHandle_v2)                                                     \
     F(IpcCloseMemHandle, cuIpcCloseMemHandle)                                                      \
     F(StreamCreate, cuStreamCreate)                                                                \
+    F(StreamCreateWithPriority, cuStreamCreateWithPriority)                                        \
     F(StreamDestroy, cuStreamDestroy_v2)                                                           \
     F(StreamSynchronize, cuStreamSynchronize)                                                      \
     F(StreamWaitEvent, cuStreamWaitEvent)                                                          \
