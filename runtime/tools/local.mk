@@ -13,6 +13,7 @@ pcie_ipc_topo_LDADD = libpipc-topofiles.la libpipc-cli.la libpipc-core.la $(JANS
 
 bin_PROGRAMS += pcie-ipc-plan
 pcie_ipc_plan_SOURCES = \
+	runtime/tools/chart.c runtime/tools/chart.h \
 	runtime/tools/plan/calibrate.c runtime/tools/plan/calibrate.h \
 	runtime/tools/plan/fit.c \
 	runtime/tools/plan/machine.c \
