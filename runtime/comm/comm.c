@@ -47,17 +47,26 @@ static pipc_status_t dead(pipc_comm_t *c)
     return st ? pipc__comm_report(&c->error) : PIPC_OK;
 }
 
-const pipc__plan_t *pipc__comm_plan(const pipc_comm_t *comm, size_t bytes)
+pipc__choice_t pipc__comm_choice(const pipc_comm_t *comm, size_t bytes, bool in_graph)
 {
-    return comm->plan[pipc__table_choose(&comm->table, bytes)];
+    return pipc__table_choose(&comm->table, bytes, in_graph);
 }
 
-static void tally(pipc_comm_t *c, size_t bytes)
+const char *pipc__comm_choice_name(const pipc_comm_t *comm, size_t bytes, bool in_graph)
 {
-    pipc__plan_kind_t k = pipc__table_choose(&c->table, bytes);
+    pipc__choice_t c = pipc__comm_choice(comm, bytes, in_graph);
 
-    atomic_fetch_add_explicit(&c->done[k].calls, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&c->done[k].bytes, bytes, memory_order_relaxed);
+    if (c.proto == PIPC__PROTO_LL)
+        return "one-shot/ll"; /* the only plan that has it */
+    if (c.proto == PIPC__PROTO_CE)
+        return c.algo == PIPC__ONE_SHOT ? "one-shot/ce" : "two-shot/ce";
+    return pipc__algo_name(c.algo);
+}
+
+static void tally(pipc_comm_t *c, int algo, size_t bytes)
+{
+    atomic_fetch_add_explicit(&c->done[algo].calls, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&c->done[algo].bytes, bytes, memory_order_relaxed);
 }
 
 static const char *judge_arguments(const void *send, const void *recv, size_t count,
@@ -79,6 +88,22 @@ static const char *judge_arguments(const void *send, const void *recv, size_t co
     return NULL;
 }
 
+/* Complete @call by what the table says and run it. Returns the algorithm, or -1 with @err. */
+static int run(pipc_comm_t *c, pipc__exec_call_t *call, size_t bytes, pipc__error_t *err)
+{
+    const pipc__exec_ops_t *ops = c->exec->ops;
+    bool in_graph = false;
+
+    if (ops->captures && pipc__table_asks_graph(&c->table, bytes) &&
+        ops->captures(c->exec, call->stream, &in_graph, err))
+        return -1;
+    pipc__choice_t choice = pipc__comm_choice(c, bytes, in_graph);
+    call->plan = choice.algo < PIPC__PLAN_KINDS ? c->plan[choice.algo] : NULL;
+    call->proto = choice.proto;
+    call->blocks = choice.blocks;
+    return ops->run(c->exec, call, err) ? -1 : choice.algo;
+}
+
 pipc_status_t pipc_allreduce(pipc_comm_t *c, const void *send, void *recv, size_t count,
                              pipc_dtype_t dtype, pipc_redop_t op, void *stream)
 {
@@ -96,13 +121,14 @@ pipc_status_t pipc_allreduce(pipc_comm_t *c, const void *send, void *recv, size_
         atomic_fetch_add(&c->empty, 1);
         return PIPC_OK;
     }
-    pipc__exec_call_t call = {pipc__comm_plan(c, bytes), send, recv, count, dtype, op, stream, number};
+    pipc__exec_call_t call = {.send = send, .recv = recv, .count = count, .dtype = dtype, .op = op,
+                              .stream = stream, .number = number};
     pthread_mutex_lock(&c->lock);
-    pipc_status_t st = c->exec->ops->run(c->exec, &call, &err);
+    int algo = run(c, &call, bytes, &err);
     pthread_mutex_unlock(&c->lock);
-    if (st)
+    if (algo < 0)
         return die(c, &err);
-    tally(c, bytes);
+    tally(c, algo, bytes);
     return PIPC_OK;
 }
 
@@ -186,7 +212,7 @@ int pipc_comm_size(const pipc_comm_t *comm)
     return comm ? comm->size : -1;
 }
 
-_Static_assert(PIPC__PLAN_KINDS <= PIPC_STATS_PLANS, "every plan has an entry in the statistics");
+_Static_assert(PIPC__ALGOS <= PIPC_STATS_PLANS, "every plan has an entry in the statistics");
 
 pipc_status_t pipc_comm_stats(const pipc_comm_t *c, pipc_comm_stats_t *stats)
 {
@@ -200,9 +226,9 @@ pipc_status_t pipc_comm_stats(const pipc_comm_t *c, pipc_comm_stats_t *stats)
                       "with PIPC_COMM_STATS_INIT");
     s.struct_bytes = given;
     s.calls = atomic_load(&c->empty);
-    s.plans = PIPC__PLAN_KINDS;
-    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-        s.plan[k].name = pipc__plan_name((pipc__plan_kind_t)k);
+    s.plans = PIPC__ALGOS;
+    for (int k = 0; k < PIPC__ALGOS; k++) {
+        s.plan[k].name = pipc__algo_name(k);
         s.plan[k].calls = atomic_load(&c->done[k].calls);
         s.plan[k].bytes = atomic_load(&c->done[k].bytes);
         s.calls += s.plan[k].calls;

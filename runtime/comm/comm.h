@@ -19,12 +19,12 @@ struct pipc_comm {
     pipc__exec_t *exec;
     pipc__shape_t shape; /* how the ranks stand, as plans see it */
     pipc__table_t table;
-    pipc__plan_t *plan[PIPC__PLAN_KINDS]; /* those that the table names */
+    pipc__plan_t *plan[PIPC__PLAN_KINDS]; /* those that the table names; the others NULL */
     pthread_mutex_t lock; /* of exec's run, poll and drain, which know no threads */
     _Atomic uint64_t calls, empty; /* that were begun; of count 0 */
     struct {
         _Atomic uint64_t calls, bytes;
-    } done[PIPC__PLAN_KINDS]; /* that returned PIPC_OK */
+    } done[PIPC__ALGOS];  /* that returned PIPC_OK */
     _Atomic int dying;    /* 1 once somebody writes error */
     _Atomic int dead;     /* pipc_status_t that is latched; error holds its text */
     pipc__error_t error;  /* written once, by who set dying, before dead is set */
@@ -41,7 +41,10 @@ pipc_status_t pipc__comm_report(const pipc__error_t *err);
 /* A line in the log, once a process, where --pcie-ipc was asked for and its plugin was not here. */
 void pipc__warn_of_plugin(void);
 
-/* The plan that a call of @bytes uses. */
-const pipc__plan_t *pipc__comm_plan(const pipc_comm_t *comm, size_t bytes);
+/* What a call of @bytes does, alone or captured into a graph. */
+pipc__choice_t pipc__comm_choice(const pipc_comm_t *comm, size_t bytes, bool in_graph);
+/* The same for a table of results: "one-shot", "nccl"; a protocol other than simple follows, as in
+ * "one-shot/ll". Static. */
+const char *pipc__comm_choice_name(const pipc_comm_t *comm, size_t bytes, bool in_graph);
 
 #endif

@@ -161,7 +161,7 @@ static pipc_status_t make_plans(build_t *b, pipc__error_t *err)
     if (why.status)
         pipc__log(PIPC__LOG_WARN, "taking all GPUs as equally near: %s", why.text);
     c->table = b->kind < 0 ? pipc__table_default(&c->shape, on_gpu(b))
-                           : pipc__table_fixed((pipc__plan_kind_t)b->kind);
+                           : pipc__table_fixed(b->kind);
     if (c->shape.nlevels)
         pipc__log(PIPC__LOG_INFO, "%d ranks in %s", c->shape.nranks,
                   pipc__plans_describe(&c->shape, text, sizeof(text)));

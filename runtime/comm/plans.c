@@ -70,10 +70,9 @@ pipc_status_t pipc__plans_make(pipc__plan_t *plan[PIPC__PLAN_KINDS], const pipc_
 {
     pipc_status_t st = PIPC_OK;
 
-    for (int i = 0; !st && i < table->nrows; i++)
-        if (!plan[table->row[i].plan])
-            st = pipc__plan_make_for(&plan[table->row[i].plan], table->row[i].plan, PIPC__ALLREDUCE,
-                                     shape, err);
+    for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++)
+        if (!plan[k] && pipc__table_names(table, k))
+            st = pipc__plan_make_for(&plan[k], (pipc__plan_kind_t)k, PIPC__ALLREDUCE, shape, err);
     return st || is_plain(shape) ? st : prove(plan, err);
 }
 

@@ -346,6 +346,21 @@ static CUresult chain(pipc__cuda_exec_t *x, CUstream stream, bool *capturing)
     return x->cu->StreamWaitEvent(stream, x->last, *capturing ? CU_EVENT_WAIT_EXTERNAL : 0);
 }
 
+static pipc_status_t captures(pipc__exec_t *exec, void *stream, bool *yes, pipc__error_t *err)
+{
+    const pipc__cuda_exec_t *x = self(exec);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    bool pushed;
+    pipc_status_t st = enter_or_fail(x, &pushed, err);
+
+    if (st)
+        return st;
+    st = PIPC__CUDA_TRY(x->cu, err, StreamIsCapturing, stream, &status);
+    *yes = status != CU_STREAM_CAPTURE_STATUS_NONE;
+    leave(x, pushed);
+    return st;
+}
+
 static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int lanes,
                        const char **what)
 {
@@ -430,6 +445,7 @@ const pipc__exec_ops_t pipc__exec_cuda = {
     .connect = connect_peers,
     .prepare = prepare,
     .run = run,
+    .captures = captures,
     .poll = poll_last,
     .drain = drain,
     .disconnect = disconnect,

@@ -14,6 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/exec/control.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/proto.h"
 
 #define PIPC__HANDLE_MAX 160 /* bytes of an executor's memory handle */
 
@@ -40,6 +41,8 @@ typedef struct pipc__exec_call {
     pipc_redop_t op;
     void *stream;    /* CUDA: CUstream or cudaStream_t; CPU: ignored */
     uint64_t number; /* 1, 2, ...: for messages */
+    pipc__proto_t proto;
+    int blocks; /* thread blocks at most; 0: the executor's default. CPU: ignored */
 } pipc__exec_call_t;
 
 typedef struct pipc__exec_ops {
@@ -58,6 +61,8 @@ typedef struct pipc__exec_ops {
     pipc_status_t (*prepare)(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err);
     /* CPU: returns when the result is there. CUDA: enqueues on the stream. Allocates nothing. */
     pipc_status_t (*run)(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err);
+    /* Is the stream being captured into a graph? NULL where there are no graphs. */
+    pipc_status_t (*captures)(pipc__exec_t *exec, void *stream, bool *yes, pipc__error_t *err);
     /* What went wrong since, if anything did, without waiting. */
     pipc_status_t (*poll)(pipc__exec_t *exec, pipc__error_t *err);
     /* Wait until nothing that was enqueued runs any more. */

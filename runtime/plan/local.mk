@@ -9,7 +9,7 @@ libpipc_core_la_SOURCES += \
 	runtime/plan/island.c \
 	runtime/plan/json.h runtime/plan/json_read.c runtime/plan/json_write.c \
 	runtime/plan/owners.c runtime/plan/owners.h \
-	runtime/plan/plan.h \
+	runtime/plan/plan.h runtime/plan/proto.h \
 	runtime/plan/ring.c \
 	runtime/plan/shape.c runtime/plan/shape.h \
 	runtime/plan/text.c runtime/plan/text.h \

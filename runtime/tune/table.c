@@ -15,31 +15,82 @@
 
 #define ISLAND_BYTES ((size_t)1 << 20)
 
-pipc__table_t pipc__table_fixed(pipc__plan_kind_t plan)
+static pipc__table_row_t row_of(size_t max_bytes, int algo)
 {
-    return (pipc__table_t){1, {{SIZE_MAX, plan}}};
+    pipc__choice_t c = {algo, PIPC__PROTO_SIMPLE, 0};
+
+    return (pipc__table_row_t){max_bytes, c, c};
 }
 
-pipc__table_t pipc__table_default(const pipc__shape_t *shape, int on_gpu)
+pipc__table_t pipc__table_fixed(int algo)
+{
+    return (pipc__table_t){1, {row_of(SIZE_MAX, algo)}};
+}
+
+pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu)
 {
     int n = shape->nranks;
     size_t cross = on_gpu ? (n <= 4 ? 256 << 10 : 64 << 10) : 16 << 10;
 
     if (shape->nlevels)
-        return (pipc__table_t){3, {{cross, PIPC__ONE_SHOT}, {ISLAND_BYTES - 1, PIPC__TWO_SHOT},
-                                   {SIZE_MAX, PIPC__ISLAND}}};
+        return (pipc__table_t){3,
+                               {row_of(cross, PIPC__ONE_SHOT),
+                                row_of(ISLAND_BYTES - 1, PIPC__TWO_SHOT),
+                                row_of(SIZE_MAX, PIPC__ISLAND)}};
     if (n <= 2 && on_gpu)
         return pipc__table_fixed(PIPC__ONE_SHOT);
-    return (pipc__table_t){2, {{cross, PIPC__ONE_SHOT}, {SIZE_MAX, PIPC__TWO_SHOT}}};
+    return (pipc__table_t){2, {row_of(cross, PIPC__ONE_SHOT), row_of(SIZE_MAX, PIPC__TWO_SHOT)}};
 }
 
-pipc__plan_kind_t pipc__table_choose(const pipc__table_t *table, size_t bytes)
+static const pipc__table_row_t *find(const pipc__table_t *table, size_t bytes)
 {
     int i = 0;
 
     while (i < table->nrows - 1 && bytes > table->row[i].max_bytes)
         i++;
-    return table->row[i].plan;
+    return &table->row[i];
+}
+
+pipc__choice_t pipc__table_choose(const pipc__table_t *table, size_t bytes, bool in_graph)
+{
+    const pipc__table_row_t *row = find(table, bytes);
+
+    return in_graph ? row->graph : row->eager;
+}
+
+bool pipc__table_asks_graph(const pipc__table_t *table, size_t bytes)
+{
+    const pipc__table_row_t *row = find(table, bytes);
+
+    return !pipc__choice_equal(row->eager, row->graph);
+}
+
+bool pipc__table_names(const pipc__table_t *table, int algo)
+{
+    int i = 0;
+
+    while (i < table->nrows && table->row[i].eager.algo != algo &&
+           table->row[i].graph.algo != algo)
+        i++;
+    return i < table->nrows;
+}
+
+bool pipc__choice_equal(pipc__choice_t a, pipc__choice_t b)
+{
+    return a.algo == b.algo && a.proto == b.proto && a.blocks == b.blocks;
+}
+
+const char *pipc__algo_name(int algo)
+{
+    return algo == PIPC__ALGO_NCCL ? "nccl" : pipc__plan_name((pipc__plan_kind_t)algo);
+}
+
+const char *pipc__proto_name(pipc__proto_t proto)
+{
+    static const char *const names[PIPC__PROTOS] = {
+        [PIPC__PROTO_SIMPLE] = "simple", [PIPC__PROTO_LL] = "ll", [PIPC__PROTO_CE] = "ce"};
+
+    return (unsigned int)proto < PIPC__PROTOS ? names[proto] : NULL;
 }
 
 uint64_t pipc__table_digest(const pipc__table_t *table)
@@ -47,7 +98,14 @@ uint64_t pipc__table_digest(const pipc__table_t *table)
     uint64_t h = PIPC__HASH_INIT;
 
     for (int i = 0; i < table->nrows; i++) {
-        uint64_t row[2] = {table->row[i].max_bytes, (uint64_t)table->row[i].plan};
+        const pipc__table_row_t *r = &table->row[i];
+        uint64_t row[] = {r->max_bytes,
+                          (uint64_t)r->eager.algo,
+                          (uint64_t)r->eager.proto,
+                          (uint64_t)r->eager.blocks,
+                          (uint64_t)r->graph.algo,
+                          (uint64_t)r->graph.proto,
+                          (uint64_t)r->graph.blocks};
         h = pipc__hash(h, row, sizeof(row));
     }
     return h;

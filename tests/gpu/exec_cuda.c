@@ -190,8 +190,9 @@ static int killed_in_mid_call(ranks_t *all, int rank, void *arg)
     ranks_gather(all, rank, NULL, 0, NULL);
     double start = timing_now();
     for (unsigned int call = 0; !st && call < 2000; call++) {
-        pipc__exec_call_t k = {re.plans[call % 2], x,       y, MB, PIPC_F32, PIPC_SUM,
-                               gpu_streams[0],     call + 1};
+        pipc__exec_call_t k = {.plan = re.plans[call % 2], .send = x, .recv = y, .count = MB,
+                               .dtype = PIPC_F32, .op = PIPC_SUM, .stream = gpu_streams[0],
+                               .number = call + 1};
         st = re.exec->ops->run(re.exec, &k, &err);
         if (rank == 1 && call == 500)
             raise(SIGKILL);
@@ -272,7 +273,8 @@ static int call_without_context(ranks_t *all, int rank, void *arg)
     char *x = job->memory->alloc(sizeof(host)), *y = job->memory->alloc(sizeof(host));
     test_fill(host, 100, PIPC_F32, PIPC_SUM, rank, 1);
     job->memory->put(x, host, sizeof(host));
-    pipc__exec_call_t k = {re.plans[1], x, y, 100, PIPC_F32, PIPC_SUM, gpu_streams[0], 1};
+    pipc__exec_call_t k = {.plan = re.plans[1], .send = x, .recv = y, .count = 100,
+                           .dtype = PIPC_F32, .op = PIPC_SUM, .stream = gpu_streams[0], .number = 1};
     caller_t caller = {&re, &k, PIPC_OK};
     if (pthread_create(&thread, NULL, call_from_thread, &caller) || pthread_join(thread, NULL))
         return 2;

@@ -58,14 +58,14 @@ static sample_t make_sample(const rank_exec_t *re, unsigned int shape, CUstream 
     s.x = exec_memory_gpu.alloc(s.bytes);
     s.y = exec_memory_gpu.alloc(s.bytes);
     s.host = malloc(s.bytes);
-    s.k = (pipc__exec_call_t){re->plans[shapes[shape].plan],
-                              s.x,
-                              s.y,
-                              shapes[shape].count,
-                              shapes[shape].dtype,
-                              shapes[shape].op,
-                              stream,
-                              1};
+    s.k = (pipc__exec_call_t){.plan = re->plans[shapes[shape].plan],
+                              .send = s.x,
+                              .recv = s.y,
+                              .count = shapes[shape].count,
+                              .dtype = shapes[shape].dtype,
+                              .op = shapes[shape].op,
+                              .stream = stream,
+                              .number = 1};
     return s;
 }
 

@@ -103,8 +103,9 @@ static void judge(const work_t *k, const way_t *w, tally_t *t)
 
 static void enqueue(work_t *k, const way_t *w, const char *send)
 {
-    pipc__exec_call_t call = {k->re.plans[w->plan], send,       k->out, w->count, w->dtype, w->op,
-                              gpu_streams[0],       ++k->number};
+    pipc__exec_call_t call = {.plan = k->re.plans[w->plan], .send = send, .recv = k->out,
+                              .count = w->count, .dtype = w->dtype, .op = w->op,
+                              .stream = gpu_streams[0], .number = ++k->number};
     pipc__error_t err;
 
     if (!k->re.exec->ops->run(k->re.exec, &call, &err))

@@ -45,7 +45,8 @@ static times_t measure(rank_exec_t *re, pipc__exec_call_t *k, int calls)
 static void one_row(ranks_t *all, int rank, rank_exec_t *re, const pipc__plan_t *plan, size_t bytes,
                     void *x, void *y)
 {
-    pipc__exec_call_t k = {plan, x, y, bytes / 4, PIPC_F32, PIPC_SUM, gpu_streams[0], 1};
+    pipc__exec_call_t k = {.plan = plan, .send = x, .recv = y, .count = bytes / 4,
+                           .dtype = PIPC_F32, .op = PIPC_SUM, .stream = gpu_streams[0], .number = 1};
     int calls = bytes > 32 * MB ? 20 : 200, n = ranks_size(all);
     times_t each[PIPC__RANKS_MAX], slowest = {0, 0};
 

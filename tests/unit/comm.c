@@ -355,9 +355,10 @@ static void the_table_covers_every_size(void **state)
             assert_true(t.row[t.nrows - 1].max_bytes == SIZE_MAX);
             for (int i = 1; i < t.nrows; i++)
                 assert_true(t.row[i].max_bytes > t.row[i - 1].max_bytes);
-            assert_int_equal(pipc__table_choose(&t, 0), t.row[0].plan);
-            assert_int_equal(pipc__table_choose(&t, t.row[0].max_bytes), t.row[0].plan);
-            assert_int_equal(pipc__table_choose(&t, SIZE_MAX), t.row[t.nrows - 1].plan);
+            assert_int_equal(pipc__table_choose(&t, 0, false).algo, t.row[0].eager.algo);
+            assert_int_equal(pipc__table_choose(&t, t.row[0].max_bytes, true).algo, t.row[0].graph.algo);
+            assert_int_equal(pipc__table_choose(&t, SIZE_MAX, false).algo,
+                             t.row[t.nrows - 1].eager.algo);
         }
     pipc__table_t a = pipc__table_fixed(PIPC__ONE_SHOT), b = pipc__table_fixed(PIPC__TWO_SHOT);
     assert_true(pipc__table_digest(&a) != pipc__table_digest(&b));

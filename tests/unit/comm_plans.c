@@ -214,9 +214,9 @@ static void groups_get_the_island_plan_for_large_messages(void **state)
             recs[0].path = (uint32_t)path;
             pipc__plans_shape(&shape, recs, 8, &why);
             pipc__table_t table = pipc__table_default(&shape, gpu);
-            assert_int_equal(pipc__table_choose(&table, 1000), PIPC__ONE_SHOT);
-            assert_int_equal(pipc__table_choose(&table, (1 << 20) - 1), PIPC__TWO_SHOT);
-            assert_int_equal(pipc__table_choose(&table, 1 << 20), PIPC__ISLAND);
+            assert_int_equal(pipc__table_choose(&table, 1000, false).algo, PIPC__ONE_SHOT);
+            assert_int_equal(pipc__table_choose(&table, (1 << 20) - 1, false).algo, PIPC__TWO_SHOT);
+            assert_int_equal(pipc__table_choose(&table, 1 << 20, true).algo, PIPC__ISLAND);
             assert_int_equal(pipc__plans_make(plan, &table, &shape, &err), PIPC_OK);
             assert_non_null(plan[PIPC__ISLAND]);
             assert_null(plan[PIPC__RING]); /* made for nothing, it would take memory of the GPU */
@@ -274,7 +274,7 @@ static int live(ranks_t *all, int rank, void *arg)
     if (life->plan)
         setenv("PCIE_IPC_PLAN", life->plan, 1);
     MUST(x && !pipc_comm_create(&comm, &c));
-    MUST(!strcmp(pipc__comm_plan(comm, 2 << 20)->name, life->large));
+    MUST(!strcmp(pipc__comm_choice_name(comm, 2 << 20, false), life->large));
     for (int turn = 0; turn < 3; turn++) {
         for (size_t i = 0; i < count; i++)
             x[i] = (int)i * (turn + 1) + rank;

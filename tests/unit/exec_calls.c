@@ -338,7 +338,8 @@ static int third_call(rank_exec_t *re, const exec_loss_t *loss)
     const exec_memory_t *m = loss->job.memory;
     char *x = m->alloc(400), *y = m->alloc(400);
     pipc__error_t err = {PIPC_OK, ""}, again = {PIPC_OK, ""};
-    pipc__exec_call_t k = {re->plans[0], x, y, 100, PIPC_F32, PIPC_SUM, m->stream(2), 3};
+    pipc__exec_call_t k = {.plan = re->plans[0], .send = x, .recv = y, .count = 100,
+                           .dtype = PIPC_F32, .op = PIPC_SUM, .stream = m->stream(2), .number = 3};
     double start = seconds();
     pipc_status_t st = re->exec->ops->run(re->exec, &k, &err);
     int bad = 0;

@@ -80,7 +80,7 @@ bool bench_json_row(bench_json_t *j, const bench_t *b, size_t count, pipc_dtype_
     size_t bytes = count * pipc_dtype_bytes(dtype);
     json_t *o = json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:o}", "bytes", (json_int_t)bytes, "count",
                           (json_int_t)count, "type", pipc_dtype_string(dtype), "redop",
-                          pipc_redop_string(op), "plan", pipc__comm_plan(b->comm, bytes)->name,
+                          pipc_redop_string(op), "plan", pipc__comm_choice_name(b->comm, bytes, b->options.graph > 0),
                           "out_of_place", cell(b, &row->cell[0], bytes), "in_place",
                           cell(b, &row->cell[1], bytes));
 

@@ -90,7 +90,7 @@ void bench_print_row(const bench_t *b, size_t count, pipc_dtype_t dtype, pipc_re
     const bench_cell_t *c = row->cell;
 
     printf(" %12zu %12zu %8s %6s %8s", bytes, count, pipc_dtype_string(dtype), pipc_redop_string(op),
-           pipc__comm_plan(b->comm, bytes)->name);
+           pipc__comm_choice_name(b->comm, bytes, b->options.graph > 0));
     for (int i = 0; i < 2; i++) {
         printf(" %9.2f %7.2f %7.2f", c[i].usec, bench_algbw(&c[i], bytes),
                bench_busbw(&c[i], bytes, b->comm->size));
