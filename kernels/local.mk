@@ -39,6 +39,34 @@ kernels/allreduce_perturb_fatbin.c: kernels/allreduce_perturb.fatbin
 	$(AM_V_GEN)$(FATBIN_TO_C) kernels/allreduce_perturb.fatbin >$@-t
 	@mv $@-t $@
 
+# The probe of paths and the measurements of pcie-ipc-p2p: a binary of its own, small and loaded apart.
+PROBE_FILES = kernels/probe.cu kernels/probe.h
+EXTRA_DIST += $(PROBE_FILES)
+PROBE_DEPENDS = $(PROBE_FILES) kernels/bytes.cuh
+
+kernels/probe.fatbin: $(PROBE_DEPENDS)
+	@$(MKDIR_P) kernels
+	$(AM_V_NVCC)$(NVCC) -fatbin $(NVCCFLAGS) -I$(top_srcdir) -o $@ $(top_srcdir)/kernels/probe.cu
+
+kernels/probe_perturb.fatbin: $(PROBE_DEPENDS)
+	@$(MKDIR_P) kernels
+	$(AM_V_NVCC)$(NVCC) -fatbin $(NVCCFLAGS) -DPIPC_PERTURB -I$(top_srcdir) -o $@ \
+	  $(top_srcdir)/kernels/probe.cu
+
+PROBE_TO_C = $(SHELL) $(top_srcdir)/kernels/to-c.sh pipc__probe_fatbin
+
+kernels/probe_fatbin.c: kernels/probe.fatbin
+	$(AM_V_GEN)$(PROBE_TO_C) kernels/probe.fatbin >$@-t
+	@mv $@-t $@
+
+kernels/probe_perturb_fatbin.c: kernels/probe_perturb.fatbin
+	$(AM_V_GEN)$(PROBE_TO_C) kernels/probe_perturb.fatbin >$@-t
+	@mv $@-t $@
+
+CLEANFILES += \
+	kernels/probe.fatbin kernels/probe_fatbin.c \
+	kernels/probe_perturb.fatbin kernels/probe_perturb_fatbin.c
+
 EXTRA_DIST += kernels/to-c.sh
 CLEANFILES += \
 	kernels/allreduce.fatbin kernels/allreduce.ptxas kernels/allreduce_fatbin.c \
