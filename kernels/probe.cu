@@ -120,7 +120,7 @@ extern "C" __global__ void pipc__p2p_fill(char *to, size_t packs, uint64_t seed,
 {
     for (int k = 0; k < times; k++)
         GRID_LOOP(i, packs)
-            store_16(to + 16 * i, pattern(seed, i));
+    store_16(to + 16 * i, pattern(seed, i));
     __threadfence_system();
 }
 
@@ -150,10 +150,10 @@ extern "C" __global__ void pipc__p2p_check(const char *at, size_t packs, uint64_
                                            pipc__probe_count_t *count)
 {
     GRID_LOOP(i, packs)
-        if (differ(load_16(at + 16 * i), pattern(seed, i))) {
-            atomicAdd(&count->wrong, 1ull);
-            atomicMax(&count->first, ~(unsigned long long)i);
-        }
+    if (differ(load_16(at + 16 * i), pattern(seed, i))) {
+        atomicAdd(&count->wrong, 1ull);
+        atomicMax(&count->first, ~(unsigned long long)i);
+    }
 }
 
 /* Round trips of a flag: each side sets the other's and waits for its own. One thread; the side

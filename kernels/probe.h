@@ -44,8 +44,8 @@ typedef struct pipc__probe_page {
 
 typedef struct pipc__probe_args {
     pipc__probe_job_t job[PIPC__PROBE_JOBS];
-    uint64_t token;         /* a step's number, from 1 on; also the flag's value */
-    const uint64_t *abort;  /* host memory: not 0 when a rank has gone; NULL: there is none */
+    uint64_t token;        /* a step's number, from 1 on; also the flag's value */
+    const uint64_t *abort; /* host memory: not 0 when a rank has gone; NULL: there is none */
     pipc__probe_page_t *page;
 } pipc__probe_args_t;
 

@@ -411,7 +411,7 @@ static void disconnect(pipc__exec_t *exec)
     pipc__cuda_exec_t *x = self(exec);
     bool pushed;
 
-    if (enter(x, &pushed))
+    if (x->stuck || enter(x, &pushed))
         return;
     pipc__cuda_unmap_peers(x);
     leave(x, pushed);
@@ -424,7 +424,7 @@ static void destroy(pipc__exec_t *exec)
     pipc__cuda_exec_t *x = exec ? self(exec) : NULL;
     bool pushed;
 
-    if (x && x->cu && x->context && !enter(x, &pushed)) {
+    if (x && !x->stuck && x->cu && x->context && !enter(x, &pushed)) {
         if (x->last) /* a kernel may still look at the control page */
             x->cu->EventSynchronize(x->last);
         pipc__cuda_unmap_peers(x);
@@ -443,6 +443,7 @@ const pipc__exec_ops_t pipc__exec_cuda = {
     .name = "cuda",
     .create = create,
     .connect = connect_peers,
+    .probe = pipc__cuda_probe,
     .prepare = prepare,
     .run = run,
     .captures = captures,

@@ -4,6 +4,7 @@
  *     cuda_code.c    kernels and programs on the device
  *     cuda_memory.c  staging: the own, its handle, the peers'
  *     cuda_host.c    staging in host memory, where a plan asks for it
+ *     cuda_probe.c   who really reaches whose staging
  *     cuda_driver.c  the driver, opened at run time
  */
 #ifndef PIPC_EXEC_CUDA_EXEC_H
@@ -60,6 +61,7 @@ typedef struct pipc__cuda_exec {
     bool captured;                  /* a launch went into a graph */
     unsigned long long last_stream; /* of the last launch, as stream_id() gives it; 0: don't know */
     uint64_t last_call;
+    bool stuck; /* a kernel of the probe never ended: nothing can be given back to the driver */
     pipc__error_t broken; /* status not PIPC_OK: latched, every call fails with it */
 
     pipc__lane_args_t args; /* what does not change from launch to launch */
@@ -90,6 +92,14 @@ pipc_status_t pipc__cuda_take_handles(pipc__cuda_exec_t *x,
  * peer whose device memory no plan writes need not be within reach. */
 pipc_status_t pipc__cuda_reach(pipc__cuda_exec_t *x, const pipc__plan_t *plan, pipc__error_t *err);
 void pipc__cuda_unmap_peers(pipc__cuda_exec_t *x);
+
+/* Map rank @r's staging, unless it is mapped already: GOOD, or what is in the way. It stays mapped
+ * until pipc__cuda_unmap_peers(). */
+pipc__path_state_t pipc__cuda_open_peer(pipc__cuda_exec_t *x, int r);
+
+/* pipc__exec_ops_t.probe. Uses the end of the areas of staging, before any call does. */
+pipc_status_t pipc__cuda_probe(pipc__exec_t *exec, pipc__probe_t *probe, pipc_status_t own,
+                               pipc__error_t *err);
 
 /* The host memory of rank @r, the own included, pinned and within the device's reach. */
 pipc_status_t pipc__cuda_reach_host(pipc__cuda_exec_t *x, int r, pipc__error_t *err);

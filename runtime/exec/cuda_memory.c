@@ -170,39 +170,58 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
  * ends at its next wait, by the abort word.
  */
 
-/* What keeps this process from rank @r's GPU, as well as can be told; the remedy with it. */
-static const char *why_not(const pipc__cuda_exec_t *x, const pipc__cuda_handle_t *h)
+/* What keeps this process from rank @r's GPU, as well as can be told. */
+static pipc__path_state_t why_not(const pipc__cuda_exec_t *x, const pipc__cuda_handle_t *h)
 {
     CUdevice peer;
     int can = 0;
 
     if (x->cu->DeviceGetByPCIBusId(&peer, h->bdf))
-        return "that GPU is hidden from this process; let every rank see all GPUs of the node "
-               "(--gpus-per-node instead of --gpus-per-task, no narrower CUDA_VISIBLE_DEVICES), or "
-               "go through host memory with PCIE_IPC_PATH=host";
+        return PIPC__PATH_HIDDEN;
     if (peer != x->device && (x->cu->DeviceCanAccessPeer(&can, x->device, peer) || !can))
-        return "the driver allows no peer access between the two GPUs (ACS, IOMMU, board or MIG; "
-               "`nvidia-smi topo -p2p w` shows it); go through host memory with PCIE_IPC_PATH=host";
-    return "are the two processes in different containers, PID namespaces or users?";
+        return PIPC__PATH_REFUSED;
+    return PIPC__PATH_UNOPENED;
+}
+
+/* Without P2P the driver's own answer to opening a handle differs from version to version, so its
+ * error is for the text alone. */
+static pipc__path_state_t open_peer(pipc__cuda_exec_t *x, int r, CUresult *rc)
+{
+    const pipc__cuda_handle_t *h = &x->handle[r];
+
+    *rc = CUDA_SUCCESS;
+    if (r == x->rank || x->peer[r])
+        return PIPC__PATH_GOOD;
+    *rc = x->cu->IpcOpenMemHandle(&x->peer[r], h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    if (*rc == CUDA_SUCCESS) {
+        x->args.staging[r] = (char *)(x->peer[r] + h->offset);
+        return PIPC__PATH_GOOD;
+    }
+    x->peer[r] = 0;
+    return why_not(x, h);
+}
+
+pipc__path_state_t pipc__cuda_open_peer(pipc__cuda_exec_t *x, int r)
+{
+    CUresult ignored;
+
+    return open_peer(x, r, &ignored);
 }
 
 static pipc_status_t map_peer(pipc__cuda_exec_t *x, int r, pipc__error_t *err)
 {
-    const pipc__cuda_handle_t *h = &x->handle[r];
     char name[128];
+    CUresult rc;
+    pipc__path_state_t state = open_peer(x, r, &rc);
 
-    if (r == x->rank || x->peer[r])
+    if (state == PIPC__PATH_GOOD)
         return PIPC_OK;
-    CUresult rc = x->cu->IpcOpenMemHandle(&x->peer[r], h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
-    if (rc == CUDA_SUCCESS) {
-        x->args.staging[r] = (char *)(x->peer[r] + h->offset);
-        return PIPC_OK;
-    }
-    x->peer[r] = 0;
-    pipc__cuda_fail(x->cu, rc, err,
-                    "staging of %s on GPU %s can't be mapped: %s: "
-                    "cuIpcOpenMemHandle",
-                    pipc__control_name(x->base.ctl, r, name, sizeof(name)), h->bdf, why_not(x, h));
+    pipc__cuda_fail(
+        x->cu, rc, err,
+        "staging of %s on GPU %s can't be mapped: %s; %s%sor go through host memory with "
+        "PCIE_IPC_PATH=host: cuIpcOpenMemHandle",
+        pipc__control_name(x->base.ctl, r, name, sizeof(name)), x->handle[r].bdf,
+        pipc__path_meaning(state), pipc__path_remedy(state), *pipc__path_remedy(state) ? ", " : "");
     if (err)
         err->status = PIPC_ERR_UNREACHABLE;
     return PIPC_ERR_UNREACHABLE;

@@ -1,8 +1,8 @@
 /* exec/exec.h - an executor runs a plan on real memory: the CPU's, or GPUs'. It knows no topology.
  *
  * Life: create (own memory, its handle) -> the caller exchanges handles -> connect (peers' memory)
- * -> prepare each plan -> run, run, ... -> drain -> disconnect (close peers' memory) -> the caller
- * meets all ranks -> destroy (free own memory).
+ * -> probe -> prepare each plan -> run, run, ... -> drain -> disconnect (close peers' memory) -> the
+ * caller meets all ranks -> destroy (free own memory).
  */
 #ifndef PIPC_EXEC_EXEC_H
 #define PIPC_EXEC_EXEC_H
@@ -13,6 +13,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/exec/control.h"
+#include "runtime/exec/probe.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/proto.h"
 
@@ -56,6 +57,12 @@ typedef struct pipc__exec_ops {
     /* Take the peers' staging; handles[r] is rank r's, the own included. */
     pipc_status_t (*connect)(pipc__exec_t *exec, int rank, int size,
                              const uint8_t (*handles)[PIPC__HANDLE_MAX], pipc__error_t *err);
+    /* Find out who really reaches whose device memory; fills probe->state. Collective over the
+     * control: every rank calls it, with @own as what failed on it until then (then @err holds
+     * that), and all get PIPC_OK or an error. A pair that is out of reach is no error. NULL: all
+     * ranks share one memory. */
+    pipc_status_t (*probe)(pipc__exec_t *exec, pipc__probe_t *probe, pipc_status_t own,
+                           pipc__error_t *err);
     /* Everything that later runs of @plan need, the peers' memory that it touches mapped; @plan
      * must outlive the executor. */
     pipc_status_t (*prepare)(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err);

@@ -5,6 +5,7 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/cpu.c \
 	runtime/exec/exec.c runtime/exec/exec.h \
 	runtime/exec/perturb.h \
+	runtime/exec/probe.c runtime/exec/probe.h \
 	runtime/exec/reduce.c runtime/exec/reduce.h runtime/exec/reduce_type.h \
 	runtime/exec/segment.c runtime/exec/segment.h \
 	runtime/exec/watchdog.c runtime/exec/watchdog.h
@@ -26,15 +27,17 @@ EXEC_CUDA_SOURCES = \
 	runtime/exec/cuda_driver.c runtime/exec/cuda_driver.h \
 	runtime/exec/cuda_exec.h \
 	runtime/exec/cuda_host.c \
-	runtime/exec/cuda_memory.c
+	runtime/exec/cuda_memory.c \
+	runtime/exec/cuda_probe.c
 if HAVE_CUDA
 noinst_LTLIBRARIES += libpipc-exec-cuda.la
 libpipc_exec_cuda_la_SOURCES = $(EXEC_CUDA_SOURCES)
-nodist_libpipc_exec_cuda_la_SOURCES = kernels/allreduce_fatbin.c
+nodist_libpipc_exec_cuda_la_SOURCES = kernels/allreduce_fatbin.c kernels/probe_fatbin.c
 libpipc_exec_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 
 check_LTLIBRARIES += libpipc-exec-cuda-perturb.la
 libpipc_exec_cuda_perturb_la_SOURCES = $(EXEC_CUDA_SOURCES)
-nodist_libpipc_exec_cuda_perturb_la_SOURCES = kernels/allreduce_perturb_fatbin.c
+nodist_libpipc_exec_cuda_perturb_la_SOURCES = kernels/allreduce_perturb_fatbin.c \
+	kernels/probe_perturb_fatbin.c
 libpipc_exec_cuda_perturb_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
 endif

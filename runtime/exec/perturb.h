@@ -17,6 +17,8 @@ typedef struct pipc__perturb {
     int32_t drop_stage; /* the stage that it belongs to */
     int32_t one_area;  /* all rounds use staging area 0: slots are reused too early */
     uint64_t seed;
+    /* The probe's pushes from one rank to another, -1: all of them. */
+    int32_t probe_fault, probe_from, probe_to; /* fault: see kernels/probe.h */
 } pipc__perturb_t;
 
 #ifdef PIPC_PERTURB

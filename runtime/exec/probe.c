@@ -10,15 +10,18 @@ static const struct words {
 } words[PIPC__PATH_STATES] = {
     [PIPC__PATH_UNTESTED] = {"untested", "was not tested", ""},
     [PIPC__PATH_GOOD] = {"good", "reaches", ""},
-    [PIPC__PATH_HIDDEN] = {"hidden", "that GPU is hidden from this process (device cgroup or "
-                                     "CUDA_VISIBLE_DEVICES)",
+    [PIPC__PATH_HIDDEN] = {"hidden",
+                           "that GPU is hidden from this process (device cgroup or "
+                           "CUDA_VISIBLE_DEVICES)",
                            "let every rank see all GPUs of the node: --gpus-per-node instead of "
                            "--gpus-per-task"},
     [PIPC__PATH_MIG] = {"mig", "MIG instances have no peer access", ""},
-    [PIPC__PATH_REFUSED] = {"refused", "the driver offers no peer access between the two GPUs",
-                            "`nvidia-smi topo -p2p w` shows why: chipset, board or virtual machine"},
-    [PIPC__PATH_UNOPENED] = {"unopened", "the driver offers peer access, but the memory can't be "
-                                         "mapped by CUDA IPC",
+    [PIPC__PATH_REFUSED] =
+        {"refused", "the driver offers no peer access between the two GPUs",
+         "`nvidia-smi topo -p2p w` shows why: chipset, board or virtual machine"},
+    [PIPC__PATH_UNOPENED] = {"unopened",
+                             "the driver offers peer access, but the memory can't be "
+                             "mapped by CUDA IPC",
                              "look for containers with IPC or PID namespaces of their own, and "
                              "mappings that are used up"},
     [PIPC__PATH_WRONG] = {"wrong", "what was written did not come whole",

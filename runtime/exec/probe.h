@@ -29,8 +29,9 @@ typedef enum pipc__path_state {
 } pipc__path_state_t;
 #define PIPC__PATH_STATES (PIPC__PATH_TIMED_OUT + 1)
 
-/* A short word for files, tables and JSON, "good", "timed-out", ...; what it means, for people; what
- * to do about it, "" where there is nothing. Never NULL, also for numbers that are no state. */
+/* A short word for files, tables and JSON, "good", "timed-out", ...; what it means, for people;
+ * what to do about it, "" where there is nothing. Never NULL, also for numbers that are no state.
+ */
 const char *pipc__path_word(pipc__path_state_t state);
 const char *pipc__path_meaning(pipc__path_state_t state);
 const char *pipc__path_remedy(pipc__path_state_t state);
@@ -50,7 +51,7 @@ typedef struct pipc__probe {
     int took_usec; /* out */
 } pipc__probe_t;
 
-#define PIPC__PROBE_MSEC 500      /* a push takes microseconds; a GPU may be shared by time slices */
+#define PIPC__PROBE_MSEC 500 /* a push takes microseconds; a GPU may be shared by time slices */
 #define PIPC__PROBE_MSEC_SHORT 50 /* once a pair has timed out: a box without P2P has many such */
 
 /* --- order ------------------------------------------------------------------------------------ */
@@ -75,8 +76,8 @@ typedef struct pipc__probe_seen {
 pipc__path_state_t pipc__probe_judge(const pipc__probe_seen_t *seen);
 
 /* Put the owners' answers into @m: seen[owner][writer] is what the owner says of a pair, UNTESTED
- * where it says nothing. A bad state stays bad, whatever is seen later; words that are no state count
- * as TIMED_OUT. Returns how many pairs became bad. */
+ * where it says nothing. A bad state stays bad, whatever is seen later; words that are no state
+ * count as TIMED_OUT. Returns how many pairs became bad. */
 int pipc__probe_merge(pipc__path_matrix_t m, int n, const pipc__path_matrix_t seen);
 
 /* Bit q of reach[r]: r may write q's device memory. Only what is GOOD. */
