@@ -1,3 +1,6 @@
 # runtime/tune/local.mk
 noinst_LTLIBRARIES += libpipc-tune.la
-libpipc_tune_la_SOURCES = runtime/tune/table.c runtime/tune/table.h
+libpipc_tune_la_SOURCES = \
+	runtime/tune/admit.c runtime/tune/admit.h \
+	runtime/tune/file.c runtime/tune/file.h \
+	runtime/tune/table.c runtime/tune/table.h

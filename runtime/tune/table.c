@@ -11,6 +11,8 @@
  */
 #include "runtime/tune/table.h"
 
+#include <string.h>
+
 #include "runtime/base/hash.h"
 
 #define ISLAND_BYTES ((size_t)1 << 20)
@@ -73,6 +75,53 @@ bool pipc__table_names(const pipc__table_t *table, int algo)
            table->row[i].graph.algo != algo)
         i++;
     return i < table->nrows;
+}
+
+void pipc__table_replace(pipc__table_t *table, int algo, const pipc__table_t *other)
+{
+    for (int i = 0; i < table->nrows; i++) {
+        pipc__table_row_t *r = &table->row[i];
+        if (r->eager.algo == algo)
+            r->eager = pipc__table_choose(other, r->max_bytes, false);
+        if (r->graph.algo == algo)
+            r->graph = pipc__table_choose(other, r->max_bytes, true);
+    }
+}
+
+/* A row that @bytes cuts becomes two; where there is no room for one more, LL ends with the row
+ * before. */
+static void cut(pipc__table_t *table, size_t bytes)
+{
+    int i = 0;
+
+    while (i < table->nrows && table->row[i].max_bytes < bytes)
+        i++;
+    if (!bytes || i == table->nrows || table->row[i].max_bytes == bytes ||
+        table->nrows == PIPC__TABLE_ROWS)
+        return;
+    memmove(&table->row[i + 1], &table->row[i], (size_t)(table->nrows - i) * sizeof(table->row[0]));
+    table->row[i].max_bytes = bytes;
+    table->nrows++;
+}
+
+static bool has_ll(const pipc__table_row_t *row)
+{
+    return row->eager.proto == PIPC__PROTO_LL || row->graph.proto == PIPC__PROTO_LL;
+}
+
+void pipc__table_end_ll(pipc__table_t *table, size_t bytes)
+{
+    static const pipc__choice_t simple = {PIPC__ONE_SHOT, PIPC__PROTO_SIMPLE, 0};
+
+    if (has_ll(find(table, bytes)))
+        cut(table, bytes);
+    for (int i = 0; i < table->nrows; i++) {
+        pipc__table_row_t *r = &table->row[i];
+        if (r->max_bytes > bytes && r->eager.proto == PIPC__PROTO_LL)
+            r->eager = simple;
+        if (r->max_bytes > bytes && r->graph.proto == PIPC__PROTO_LL)
+            r->graph = simple;
+    }
 }
 
 bool pipc__choice_equal(pipc__choice_t a, pipc__choice_t b)

@@ -285,3 +285,10 @@ tests_unit_cli_LDADD = libpipc-topofiles.la $(CMOCKA_LIBS)
 
 TESTS += tests/unit/plan_tool.t
 EXTRA_DIST += tests/unit/plan_tool.t
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/tune
+endif
+tests_unit_tune_SOURCES = tests/unit/tune.c
+tests_unit_tune_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_tune_LDADD = libpipc-tune.la $(UNIT_LIBS)

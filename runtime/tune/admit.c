@@ -1,0 +1,196 @@
+/* tune/admit.c - see admit.h */
+#include "runtime/tune/admit.h"
+
+#include <stdlib.h>
+
+#define STAY 1.01 /* the choice of the row below stays while it is this close to the fastest */
+
+/* What was measured, for one mode. */
+typedef struct view {
+    const pipc__table_time_t *times;
+    int n;
+    bool in_graph;
+    const size_t *sizes;
+    int nsizes;
+} view_t;
+
+static const pipc__choice_t nccl = {PIPC__ALGO_NCCL, PIPC__PROTO_SIMPLE, 0};
+
+const pipc__table_time_t *pipc__time_find(const pipc__table_time_t *times, int n, size_t bytes,
+                                          bool in_graph, pipc__choice_t choice)
+{
+    for (int i = 0; i < n; i++)
+        if (times[i].bytes == bytes && times[i].in_graph == in_graph && !*times[i].variant &&
+            pipc__choice_equal(times[i].choice, choice))
+            return &times[i];
+    return NULL;
+}
+
+const pipc__table_time_t *pipc__time_best(const pipc__table_time_t *times, int n, size_t bytes,
+                                          bool in_graph, bool of_nccl)
+{
+    const pipc__table_time_t *best = NULL;
+
+    for (int i = 0; i < n; i++)
+        if (times[i].bytes == bytes && times[i].in_graph == in_graph &&
+            (times[i].choice.algo == PIPC__ALGO_NCCL) == of_nccl &&
+            (!best || times[i].median_usec < best->median_usec))
+            best = &times[i];
+    return best;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+int pipc__time_sizes(const pipc__table_time_t *times, int n, size_t sizes[PIPC__TABLE_ROWS])
+{
+    size_t *all = calloc(n > 0 ? (size_t)n : 1, sizeof(*all));
+    int found = 0;
+
+    for (int i = 0; all && i < n; i++)
+        all[i] = times[i].bytes;
+    if (all)
+        qsort(all, (size_t)n, sizeof(*all), by_size);
+    for (int i = 0; all && i < n; i++)
+        if (!i || all[i] != all[i - 1]) {
+            if (found < PIPC__TABLE_ROWS)
+                sizes[found] = all[i];
+            found++;
+        }
+    free(all);
+    return found;
+}
+
+static const pipc__table_time_t *find(const view_t *v, int at, pipc__choice_t choice)
+{
+    return pipc__time_find(v->times, v->n, v->sizes[at], v->in_graph, choice);
+}
+
+/* Does @own beat NCCL at its size? Also where NCCL was not measured. */
+static bool wins(const view_t *v, int at, const pipc__table_time_t *own)
+{
+    const pipc__table_time_t *other = find(v, at, nccl);
+
+    return !other || (own->median_usec * PIPC__ADMIT_GAIN <= other->median_usec &&
+                      own->p99_usec <= other->p99_usec);
+}
+
+static bool any_wins(const view_t *v, int at)
+{
+    for (int i = 0; i < v->n; i++)
+        if (v->times[i].bytes == v->sizes[at] && v->times[i].in_graph == v->in_graph &&
+            v->times[i].choice.algo != PIPC__ALGO_NCCL && wins(v, at, &v->times[i]))
+            return true;
+    return false;
+}
+
+static bool wins_beside(const view_t *v, int at, pipc__choice_t choice)
+{
+    if (at < 0 || at >= v->nsizes)
+        return true;
+    const pipc__table_time_t *own = find(v, at, choice);
+    return own ? wins(v, at, own) : any_wins(v, at);
+}
+
+static bool admitted(const view_t *v, int at, const pipc__table_time_t *own)
+{
+    return wins(v, at, own) && wins_beside(v, at - 1, own->choice) &&
+           wins_beside(v, at + 1, own->choice);
+}
+
+/* The fastest of the admitted at size @at, without LL where @endless; NULL for none. */
+static const pipc__table_time_t *fastest(const view_t *v, int at, bool endless)
+{
+    const pipc__table_time_t *best = NULL;
+
+    for (int i = 0; i < v->n; i++) {
+        const pipc__table_time_t *t = &v->times[i];
+        if (t->bytes == v->sizes[at] && t->in_graph == v->in_graph &&
+            t->choice.algo != PIPC__ALGO_NCCL &&
+            !(endless && t->choice.proto == PIPC__PROTO_LL) &&
+            (!best || t->median_usec < best->median_usec) && admitted(v, at, t))
+            best = t;
+    }
+    return best;
+}
+
+/* The choice for size @at; @below is the row's below, NULL for none. */
+static bool choose(const view_t *v, int at, bool endless, const pipc__choice_t *below,
+                   pipc__choice_t *choice)
+{
+    const pipc__table_time_t *best = fastest(v, at, endless), *same;
+
+    if (!best && !find(v, at, nccl))
+        return false;
+    *choice = best ? best->choice : nccl;
+    if (!best || !below || below->algo == PIPC__ALGO_NCCL ||
+        (endless && below->proto == PIPC__PROTO_LL))
+        return true;
+    same = find(v, at, *below);
+    if (same && same->median_usec <= STAY * best->median_usec && admitted(v, at, same))
+        *choice = *below;
+    return true;
+}
+
+static bool measured(const pipc__table_time_t *times, int n, bool in_graph)
+{
+    int i = 0;
+
+    while (i < n && times[i].in_graph != in_graph)
+        i++;
+    return i < n;
+}
+
+static bool row_equal(const pipc__table_row_t *a, const pipc__table_row_t *b)
+{
+    return pipc__choice_equal(a->eager, b->eager) && pipc__choice_equal(a->graph, b->graph);
+}
+
+/* Neighbours that say the same become one row; the last one has no end. */
+static void merge(pipc__table_t *t)
+{
+    int kept = 0;
+
+    t->row[t->nrows - 1].max_bytes = SIZE_MAX;
+    for (int i = 0; i < t->nrows; i++) {
+        if (kept && row_equal(&t->row[kept - 1], &t->row[i]))
+            kept--;
+        t->row[kept++] = t->row[i];
+    }
+    t->nrows = kept;
+}
+
+pipc_status_t pipc__admit(pipc__table_t *table, const pipc__table_time_t *times, int n,
+                          pipc__error_t *err)
+{
+    size_t sizes[PIPC__TABLE_ROWS];
+    int nsizes = pipc__time_sizes(times, n, sizes);
+
+    table->nrows = 0;
+    if (nsizes < 1 || nsizes >= PIPC__TABLE_ROWS)
+        return pipc__fail(err, PIPC_ERR_INVALID, "%d sizes were measured; a table takes 1 to %d", nsizes,
+                          PIPC__TABLE_ROWS - 1);
+    for (int i = 0; i <= nsizes; i++) { /* the one behind the last size: all that is larger */
+        bool endless = i == nsizes;
+        int at = endless ? nsizes - 1 : i;
+        pipc__table_row_t *row = &table->row[i];
+        row->max_bytes = sizes[at];
+        for (int graph = 0; graph < 2; graph++) {
+            view_t v = {times, n, graph, sizes, nsizes};
+            if (!measured(times, n, graph))
+                v.in_graph = !graph;
+            const pipc__table_row_t *below = i ? row - 1 : NULL;
+            pipc__choice_t *to = graph ? &row->graph : &row->eager;
+            if (!choose(&v, at, endless, below ? (graph ? &below->graph : &below->eager) : NULL, to))
+                return pipc__fail(err, PIPC_ERR_INVALID, "nothing was measured at %zu bytes%s that "
+                                  "could be used", sizes[at], endless ? " and more" : "");
+        }
+    }
+    table->nrows = nsizes + 1;
+    merge(table);
+    return PIPC_OK;
+}
