@@ -30,25 +30,44 @@ pcie_ipc_plan_LDADD = libpipc-sim.la libpipc-topofiles.la libpipc-cli.la $(JANSS
 
 bin_PROGRAMS += pcie-ipc-bench
 pcie_ipc_bench_SOURCES = \
+	runtime/tools/chart.c runtime/tools/chart.h \
 	runtime/tools/bench/bench.c \
+	runtime/tools/bench/burst.c runtime/tools/bench/burst.h \
+	runtime/tools/bench/check.c runtime/tools/bench/check.h \
 	runtime/tools/bench/data.c runtime/tools/bench/data.h \
 	runtime/tools/bench/device.h \
 	runtime/tools/bench/device_cpu.c \
 	runtime/tools/bench/json.c runtime/tools/bench/json.h \
 	runtime/tools/bench/measure.c runtime/tools/bench/measure.h \
 	runtime/tools/bench/mpi_module.h \
+	runtime/tools/bench/nodes.c \
 	runtime/tools/bench/options.c runtime/tools/bench/options.h \
+	runtime/tools/bench/overlap.c runtime/tools/bench/overlap.h \
 	runtime/tools/bench/peer.c runtime/tools/bench/peer.h \
 	runtime/tools/bench/peer_mpi.c \
 	runtime/tools/bench/peer_nccl.c \
+	runtime/tools/bench/plot.c runtime/tools/bench/plot.h \
+	runtime/tools/bench/results.c runtime/tools/bench/results.h \
 	runtime/tools/bench/table.c runtime/tools/bench/table.h
 pcie_ipc_bench_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) \
 	-DPIPC_BENCH_MPI='"$(pipcplugindir)/bench_mpi.so"'
 pcie_ipc_bench_CFLAGS = $(AM_CFLAGS) $(JANSSON_CFLAGS)
-pcie_ipc_bench_LDADD = libpipc-comm.la libpipc-cli.la $(JANSSON_LIBS)
+pcie_ipc_bench_LDADD = libpipc-comm.la libpipc-cli.la $(JANSSON_LIBS) -lm
 if HAVE_CUDA
 pcie_ipc_bench_SOURCES += runtime/tools/bench/device_cuda.c
+nodist_pcie_ipc_bench_SOURCES = runtime/tools/bench/compute_fatbin.c
 endif
+EXTRA_DIST += runtime/tools/bench/compute.cu
+CLEANFILES += runtime/tools/bench/compute.fatbin runtime/tools/bench/compute_fatbin.c
+
+runtime/tools/bench/compute.fatbin: runtime/tools/bench/compute.cu
+	@$(MKDIR_P) runtime/tools/bench
+	$(AM_V_NVCC)$(NVCC) -fatbin $(NVCCFLAGS) $(NVCC_COMPRESS) -o $@ $(top_srcdir)/runtime/tools/bench/compute.cu
+
+runtime/tools/bench/compute_fatbin.c: runtime/tools/bench/compute.fatbin
+	$(AM_V_GEN)$(SHELL) $(top_srcdir)/kernels/to-c.sh pipc__bench_compute_fatbin \
+	  runtime/tools/bench/compute.fatbin >$@-t
+	@mv $@-t $@
 
 # MPI as the benchmark's peer: a module of its own, so that nothing else needs MPI.
 if HAVE_MPI

@@ -8,12 +8,14 @@
 #include "runtime/base/log.h"
 #include "runtime/tools/bench/json.h"
 #include "runtime/tools/bench/measure.h"
+#include "runtime/tools/bench/plot.h"
 #include "runtime/tools/bench/table.h"
 
 static int complain(const bench_t *b, const pipc__error_t *err)
 {
     if (b->comm)
-        fprintf(stderr, "pcie-ipc-bench: rank %d: %s\n", b->comm->recs[b->comm->rank].rank, err->text);
+        fprintf(stderr, "pcie-ipc-bench: rank %d: %s\n", b->comm->recs[b->comm->rank].rank,
+                err->text);
     else
         fprintf(stderr, "pcie-ipc-bench: %s\n", err->text);
     return 2;
@@ -44,7 +46,7 @@ static pipc_status_t open_device(bench_t *b, pipc__error_t *err)
 #ifdef HAVE_CUDA
     if (b->options.backend == PIPC_BACKEND_CUDA ||
         (b->options.backend == PIPC_BACKEND_AUTO && bench_cuda_present()))
-        return bench_cuda_open(&b->device, local_rank(), err);
+        return bench_cuda_open(&b->device, local_rank(), b->options.overlap, err);
 #else
     (void)local_rank;
     if (b->options.backend == PIPC_BACKEND_CUDA)
@@ -61,8 +63,24 @@ static pipc_status_t open_comm(bench_t *b, pipc__error_t *err)
     config.scope = b->options.per_node ? PIPC_SCOPE_NODE : PIPC_SCOPE_JOB;
     config.plan = b->options.plan;
     config.path = b->options.path;
+    if (b->options.sms) /* judged by the library, which compares it across ranks */
+        setenv("PCIE_IPC_SMS", b->options.sms, 1);
     pipc_status_t st = pipc_comm_create(&b->comm, &config);
     return st ? pipc__fail(err, st, "%s", pipc_last_error()) : PIPC_OK;
+}
+
+/* --proto and --blocks, in every row of the table: the same on every rank, as the options are. */
+static void force_choices(bench_t *b)
+{
+    for (int i = 0; i < b->comm->table.nrows; i++) {
+        pipc__choice_t *choice[] = {&b->comm->table.row[i].eager, &b->comm->table.row[i].graph};
+        for (int k = 0; k < 2; k++) {
+            if (b->options.proto >= 0)
+                choice[k]->proto = (pipc__proto_t)b->options.proto;
+            if (b->options.blocks)
+                choice[k]->blocks = b->options.blocks;
+        }
+    }
 }
 
 static pipc_status_t open_buffers(bench_t *b, pipc__error_t *err)
@@ -77,6 +95,24 @@ static pipc_status_t open_buffers(bench_t *b, pipc__error_t *err)
     return b->recv ? PIPC_OK : err->status;
 }
 
+/* What only GPUs have. */
+static pipc_status_t needs_gpu(const bench_options_t *o, pipc__error_t *err)
+{
+    const char *option = o->graph                        ? "-G"
+                         : o->overlap                    ? "--overlap"
+                         : o->sms                        ? "--sms"
+                         : o->blocks                     ? "--blocks"
+                         : o->proto > PIPC__PROTO_SIMPLE ? "--proto"
+                                                         : NULL;
+
+    if (!option)
+        return PIPC_OK;
+    return pipc__fail(err, PIPC_ERR_INVALID,
+                      "%s needs GPUs; leave it out, or use --backend cuda on a "
+                      "machine that has them",
+                      option);
+}
+
 /* Options that do not go together, known once the device is. */
 static pipc_status_t judge_wishes(const bench_t *b, pipc__error_t *err)
 {
@@ -84,15 +120,14 @@ static pipc_status_t judge_wishes(const bench_t *b, pipc__error_t *err)
     bool on_gpu = b->device.stream;
 
     if (peer && peer->on_gpu && !on_gpu)
-        return pipc__fail(err, PIPC_ERR_INVALID, "--peer %s needs GPUs; leave it out, or use --backend "
-                          "cuda on a machine that has them", peer->name);
-    if (peer && !peer->on_gpu && on_gpu)
-        return pipc__fail(err, PIPC_ERR_INVALID, "--peer %s works on host memory; use --backend cpu",
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "--peer %s needs GPUs; leave it out, or use --backend "
+                          "cuda on a machine that has them",
                           peer->name);
-    if (b->options.graph && !b->device.capture)
-        return pipc__fail(err, PIPC_ERR_INVALID, "-G needs GPUs; leave it out, or use --backend cuda on "
-                          "a machine that has them");
-    return PIPC_OK;
+    if (peer && !peer->on_gpu && on_gpu)
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "--peer %s works on host memory; use --backend cpu", peer->name);
+    return on_gpu ? PIPC_OK : needs_gpu(&b->options, err);
 }
 
 static pipc_status_t open_all(bench_t *b, pipc__error_t *err)
@@ -102,13 +137,15 @@ static pipc_status_t open_all(bench_t *b, pipc__error_t *err)
     if (!st)
         st = judge_wishes(b, err);
     if (!st && b->options.peer)
-        b->options.peer->start(b->options.peer_path);
+        b->options.peer->start();
     if (!st)
         st = open_comm(b, err);
     if (!st)
+        force_choices(b);
+    if (!st)
         st = open_buffers(b, err);
     if (!st && b->options.peer)
-        st = b->options.peer->open(b->comm, err);
+        st = b->options.peer->open(b->comm, &b->device, b->options.max_bytes, err);
     return st;
 }
 
@@ -137,35 +174,35 @@ static bool prints(const bench_t *b)
 static size_t next_size(const bench_options_t *o, size_t bytes)
 {
     if (o->step_bytes)
-        return bytes <= o->max_bytes && o->max_bytes - bytes >= o->step_bytes ? bytes + o->step_bytes : 0;
+        return bytes <= o->max_bytes && o->max_bytes - bytes >= o->step_bytes
+                   ? bytes + o->step_bytes
+                   : 0;
     return bytes <= o->max_bytes / (size_t)o->factor ? bytes * (size_t)o->factor : 0;
 }
 
-/* All sizes of one type and operation. *wrong counts over rows and placements. */
-static pipc_status_t run_sizes(bench_t *b, pipc_dtype_t dtype, pipc_redop_t op, bench_json_t *json,
-                               uint64_t *wrong, pipc__error_t *err)
+/* All sizes of one type and operation. */
+static pipc_status_t run_sizes(bench_t *b, pipc_dtype_t dtype, pipc_redop_t op,
+                               bench_results_t *results, pipc__error_t *err)
 {
     size_t bytes = b->options.min_bytes;
 
     do {
-        bench_row_t row;
-        size_t count = bytes / pipc_dtype_bytes(dtype);
-        pipc_status_t st = bench_measure(b, count, dtype, op, &row, err);
+        bench_result_t r = {.count = bytes / pipc_dtype_bytes(dtype), .dtype = dtype, .op = op};
+        pipc_status_t st = bench_measure(b, &r, err);
         if (!st)
-            st = bench_slowest_node(b, &row, err);
+            st = bench_slowest_node(b, &r.row, err);
         if (st)
             return st;
-        *wrong += row.cell[0].wrong + row.cell[1].wrong;
         if (prints(b))
-            bench_print_row(b, count, dtype, op, &row);
-        if (json && !bench_json_row(json, b, count, dtype, op, &row))
-            return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for the rows of -J");
+            bench_print_row(b, &r);
+        if (!bench_results_add(results, &r))
+            return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d results", results->n + 1);
         bytes = next_size(&b->options, bytes);
     } while (bytes);
     return PIPC_OK;
 }
 
-static pipc_status_t run_all(bench_t *b, bench_json_t *json, uint64_t *wrong, pipc__error_t *err)
+static pipc_status_t run_all(bench_t *b, bench_results_t *results, pipc__error_t *err)
 {
     pipc_status_t st = PIPC_OK;
 
@@ -173,33 +210,55 @@ static pipc_status_t run_all(bench_t *b, bench_json_t *json, uint64_t *wrong, pi
         for (int op = 0; !st && op < PIPC_REDOP_COUNT; op++)
             if ((b->options.dtype < 0 || b->options.dtype == d) &&
                 (b->options.op < 0 || b->options.op == op))
-                st = run_sizes(b, (pipc_dtype_t)d, (pipc_redop_t)op, json, wrong, err);
+                st = run_sizes(b, (pipc_dtype_t)d, (pipc_redop_t)op, results, err);
     return st;
 }
 
-/* The table and the file, from rank 0; the work, on all. */
-static pipc_status_t run(bench_t *b, bench_json_t **json, uint64_t *wrong, pipc__error_t *err)
+static bool any_wrong(const bench_results_t *results)
+{
+    for (int i = 0; i < results->n; i++)
+        if (results->v[i].row.cell[0].wrong || results->v[i].row.cell[1].wrong)
+            return true;
+    return false;
+}
+
+/* The table, from rank 0; the work, on all. */
+static pipc_status_t run(bench_t *b, bench_results_t *results, pipc__error_t *err)
 {
     if (prints(b)) {
         b->progress = isatty(STDERR_FILENO);
         bench_print_head(b);
-        if (b->options.json_path && !(*json = bench_json_begin(b)))
-            return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for -J");
     }
-    pipc_status_t st = run_all(b, *json, wrong, err);
-    if (!st && prints(b))
-        printf("# %s\n", !b->options.check ? "results were not checked (-c 0)"
-                         : *wrong          ? "WRONG VALUES: see #wrong"
-                                           : "all results are right");
-    return st;
+    pipc_status_t st = run_all(b, results, err);
+    if (st || !prints(b))
+        return st;
+    bench_print_means(b, results);
+    printf("# %s\n", !b->options.check    ? "results were not checked (-c 0)"
+                     : any_wrong(results) ? "WRONG VALUES: see #wrong"
+                                          : "all results are right");
+    return PIPC_OK;
+}
+
+/* The files, from rank 0: a wrong one does not keep the other from being written. */
+static int write_files(const bench_t *b, const bench_results_t *results)
+{
+    pipc__error_t err = {PIPC_OK, ""};
+    int rc = 0;
+
+    if (!prints(b))
+        return 0;
+    if (bench_json(b, results, &err))
+        rc = complain(b, &err);
+    if (bench_plot(b, results, &err))
+        rc = complain(b, &err);
+    return rc;
 }
 
 int main(int argc, char **argv)
 {
     bench_t b = {0};
-    bench_json_t *json = NULL;
+    bench_results_t results = {0, NULL};
     pipc__error_t err = {PIPC_OK, ""};
-    uint64_t wrong = 0;
     int rc = bench_options_parse(&b.options, argc, argv);
 
     if (rc >= 0)
@@ -207,15 +266,17 @@ int main(int argc, char **argv)
     pipc__log_set(log_line, NULL);
     pipc_status_t st = open_all(&b, &err);
     if (!st)
-        st = run(&b, &json, &wrong, &err);
-    if (st) { /* the others may wait for this rank: only its end tells them, so no exit handler either */
+        st = run(&b, &results, &err);
+    if (st) { /* the others may wait for this rank: only its end tells them, so no exit handler
+                 either */
         rc = complain(&b, &err);
         fflush(NULL);
         _Exit(rc);
     }
-    rc = wrong ? 1 : 0;
-    if (bench_json_end(json, &b, &err))
-        rc = complain(&b, &err);
+    rc = write_files(&b, &results);
+    if (!rc && any_wrong(&results))
+        rc = 1;
+    free(results.v);
     close_all(&b);
     return rc;
 }

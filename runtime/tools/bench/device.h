@@ -9,8 +9,8 @@
 #include "runtime/base/error.h"
 
 typedef struct bench_device {
-    const char *name; /* "cpu", "cuda" */
-    void *stream;     /* CUDA: the stream that the calls go to */
+    const char *name;                                 /* "cpu", "cuda" */
+    void *stream;                                     /* CUDA: the stream that the calls go to */
     void *(*alloc)(size_t bytes, pipc__error_t *err); /* NULL on failure */
     void (*release)(void *p);
     pipc_status_t (*write)(void *dst, const void *host, size_t bytes, pipc__error_t *err);
@@ -24,14 +24,21 @@ typedef struct bench_device {
     pipc_status_t (*captured)(void **graph, pipc__error_t *err);
     pipc_status_t (*replay)(void *graph, pipc__error_t *err);
     void (*free_graph)(void *graph); /* NULL is allowed */
+    /* Arithmetic beside the calls, in a stream of its own: compute enqueues @waves times as many
+     * blocks as the GPU holds at once (compute.cu), computed waits for them and gives their time.
+     * NULL unless it was asked for. */
+    pipc_status_t (*compute)(int waves, pipc__error_t *err);
+    pipc_status_t (*computed)(double *usec, pipc__error_t *err);
+    int wave_blocks, wave_threads; /* of a wave, and of each of its blocks */
     void (*close)(void);
 } bench_device_t;
 
 extern const bench_device_t bench_cpu;
 
-/* Open GPU @index (modulo the number of GPUs that are visible) and make its primary context current.
- * Only in builds with CUDA. */
-pipc_status_t bench_cuda_open(bench_device_t *dev, int index, pipc__error_t *err);
+/* Open GPU @index (modulo the number of GPUs that are visible) and make its primary context
+ * current.
+ * @computes: with compute(), whose stream yields to that of the calls. Only in builds with CUDA. */
+pipc_status_t bench_cuda_open(bench_device_t *dev, int index, bool computes, pipc__error_t *err);
 /* Are there a driver and a GPU? */
 bool bench_cuda_present(void);
 

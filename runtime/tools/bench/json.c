@@ -1,33 +1,58 @@
 /* tools/bench/json.c - see json.h
  *
- *     {"schema": 1, "program": .., "version": .., "backend": .., "peer": .. or null,
+ *     {"schema": 1, "program": .., "version": .., "backend": ..,
  *      "groups": "flat" or "2 groups of 4" .., "path": "p2p" or "host",
+ *      "sms": .. or null, "iters": n, "rounds": n or null, "graph_replays": n or null,
+ *      "burst": n or null,
+ *      "overlap": null or {"wave_blocks": n, "block_threads": n, "thread_flops": 2048},
+ *      "peer": "NCCL 2.28.9" .. or null,
+ *      "variants": [{"name": .., "timed": true}, {"name": .., "timed": false, "why": ..}, ..],
  *      "ranks": [{"rank": 0, "host": .., "pid": .., "bdf": .. or null}, ..],
- *      "rows": [{"bytes": .., "count": .., "type": .., "redop": .., "plan": ..,
- *                "out_of_place": CELL, "in_place": CELL}, ..]}
- *     CELL: {"usec": .., "p99_usec": .., "algbw_gbps": .., "busbw_gbps": .., "wrong": n or null,
- *            "peer_usec": .. or null, "ratio": .. or null}        gbps: 10^9 bytes a second
+ *      "rows": [{"bytes": .., "count": .., "type": .., "redop": ..,
+ *                "plan": "one-shot" or "nccl" .., "proto": "simple" .., "blocks": n or null,
+ *                "out_of_place": CELL, "in_place": CELL,
+ *                "overlap": null or {"own": OVERLAP, "peer": OVERLAP or null}}, ..],
+ *      "means": [{"range": "up to 4M", "min_bytes": n, "max_bytes": n or null, "sizes": n,
+ *                 "best": MEAN, "variants": {NAME: MEAN, ..}}, ..]}
+ *     FIGURES: "usec": .. (p50), "min_usec": .., "p99_usec": .., "cpu_usec": ..
+ *     CELL: {FIGURES, "algbw_gbps": .., "busbw_gbps": .., "wrong": n or null,
+ *            "peer_usec": .. or null, "ratio": .. or null, "peer_best": NAME or null,
+ *            "variants": {NAME: {FIGURES, "ratio": ..}, ..}}       gbps: 10^9 bytes a second
+ *     OVERLAP: {"calls_alone_usec": .., "calls_beside_usec": .., "calls_slowdown": ..,
+ *               "compute_alone_usec": .., "compute_beside_usec": .., "compute_slowdown": ..}
+ *     MEAN: {"out_of_place": .. or null, "in_place": .. or null}
+ *
+ * means are there with a peer only, and are geometric means of ratios.
  */
+#include "config.h"
+
 #include "runtime/tools/bench/json.h"
 
 #include <jansson.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
-#include "config.h"
 #include "runtime/comm/plans.h"
-#include "runtime/tools/bench/table.h"
 
-struct bench_json {
-    json_t *root, *rows; /* rows is root's */
-};
+/* jansson: an object that memory did not suffice for is NULL, and so is what NULL is put into. */
 
 static json_t *text_or_null(const char *s)
 {
     return s && *s ? json_string(s) : json_null();
 }
+
+static json_t *count_or_null(long long n)
+{
+    return n ? json_integer(n) : json_null();
+}
+
+static json_t *number_or_null(double v)
+{
+    return v > 0 ? json_real(v) : json_null();
+}
+
+/* --- head ------------------------------------------------------------------------------------- */
 
 static json_t *ranks(const bench_t *b)
 {
@@ -35,73 +60,197 @@ static json_t *ranks(const bench_t *b)
 
     for (int i = 0; i < b->comm->size; i++) {
         const pipc__record_t *r = &b->comm->recs[i];
-        json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:o}", "rank", r->rank, "host", r->host,
-                                              "pid", r->pid, "bdf", text_or_null(r->bdf)));
+        json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:o}", "rank", r->rank, "host",
+                                              r->host, "pid", r->pid, "bdf", text_or_null(r->bdf)));
     }
     return list;
 }
 
-bench_json_t *bench_json_begin(const bench_t *b)
+static json_t *variants(const bench_peer_t *peer)
 {
-    bench_json_t *j = calloc(1, sizeof(*j));
+    json_t *list = json_array();
+
+    for (int v = 0; peer && v < peer->variants(); v++) {
+        const char *why = peer->why_not(v);
+        if (why)
+            json_array_append_new(list, json_pack("{s:s, s:b, s:s}", "name", peer->variant(v),
+                                                  "timed", 0, "why", why));
+        else if (peer->usable(v))
+            json_array_append_new(list,
+                                  json_pack("{s:s, s:b}", "name", peer->variant(v), "timed", 1));
+    }
+    return list;
+}
+
+static json_t *computes(const bench_t *b)
+{
+    if (!b->options.overlap)
+        return json_null();
+    return json_pack("{s:i, s:i, s:i}", "wave_blocks", b->device.wave_blocks, "block_threads",
+                     b->device.wave_threads, "thread_flops", 2048);
+}
+
+static json_t *head(const bench_t *b)
+{
+    const bench_options_t *o = &b->options;
     char text[128];
 
-    if (!j)
-        return NULL;
-    j->rows = json_array();
-    j->root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:s, s:s, s:o, s:o}", "schema", 1, "program",
-                        "pcie-ipc-bench", "version", PACKAGE_VERSION, "backend", b->device.name,
-                        "peer", text_or_null(b->options.peer ? b->options.peer->version() : NULL),
-                        "groups", pipc__plans_describe(&b->comm->shape, text, sizeof(text)), "path",
-                        b->comm->recs[0].path == PIPC_PATH_HOST ? "host" : "p2p", "ranks", ranks(b),
-                        "rows", j->rows);
-    if (j->root)
-        return j;
-    free(j);
-    return NULL;
+    return json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1,
+        "program", "pcie-ipc-bench", "version", PACKAGE_VERSION, "backend", b->device.name,
+        "groups", pipc__plans_describe(&b->comm->shape, text, sizeof(text)), "path",
+        b->comm->recs[0].path == PIPC_PATH_HOST ? "host" : "p2p", "sms", text_or_null(o->sms),
+        "iters", o->iterations, "rounds", count_or_null(o->rounds), "graph_replays",
+        count_or_null(o->graph), "burst", count_or_null(o->burst), "overlap", computes(b), "peer",
+        text_or_null(o->peer ? o->peer->version() : NULL), "variants", variants(o->peer), "ranks",
+        ranks(b));
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static json_t *figures(const bench_figures_t *f)
+{
+    return json_pack("{s:f, s:f, s:f, s:f}", "usec", f->usec, "min_usec", f->min_usec, "p99_usec",
+                     f->p99_usec, "cpu_usec", f->cpu_usec);
+}
+
+static json_t *timed_variants(const bench_t *b, const bench_cell_t *c)
+{
+    const bench_peer_t *peer = b->options.peer;
+    json_t *all = json_object();
+
+    for (int v = 0; peer && v < peer->variants(); v++) {
+        if (c->peer[v].usec <= 0)
+            continue;
+        json_t *o = figures(&c->peer[v]);
+        json_object_set_new(o, "ratio", number_or_null(bench_ratio(c, v)));
+        json_object_set_new(all, peer->variant(v), o);
+    }
+    return all;
 }
 
 static json_t *cell(const bench_t *b, const bench_cell_t *c, size_t bytes)
 {
-    json_t *o = json_pack("{s:f, s:f, s:f, s:f}", "usec", c->usec, "p99_usec", c->p99_usec,
-                          "algbw_gbps", bench_algbw(c, bytes), "busbw_gbps",
-                          bench_busbw(c, bytes, b->comm->size));
-    bool peer = b->options.peer;
+    json_t *o = figures(&c->own);
+    int best = bench_best(c);
 
-    json_object_set_new(o, "wrong", b->options.check ? json_integer((json_int_t)c->wrong) : json_null());
-    json_object_set_new(o, "peer_usec", peer ? json_real(c->peer_usec) : json_null());
-    json_object_set_new(o, "ratio", peer ? json_real(bench_ratio(c)) : json_null());
+    json_object_set_new(o, "algbw_gbps", json_real(bench_algbw(&c->own, bytes)));
+    json_object_set_new(o, "busbw_gbps", json_real(bench_busbw(&c->own, bytes, b->comm->size)));
+    json_object_set_new(o, "wrong",
+                        b->options.check ? json_integer((json_int_t)c->wrong) : json_null());
+    json_object_set_new(o, "peer_usec", number_or_null(bench_peer_figures(c, BENCH_BEST).usec));
+    json_object_set_new(o, "ratio", number_or_null(bench_ratio(c, BENCH_BEST)));
+    json_object_set_new(o, "peer_best",
+                        text_or_null(best < 0 ? NULL : b->options.peer->variant(best)));
+    json_object_set_new(o, "variants", timed_variants(b, c));
     return o;
 }
 
-bool bench_json_row(bench_json_t *j, const bench_t *b, size_t count, pipc_dtype_t dtype,
-                    pipc_redop_t op, const bench_row_t *row)
+static json_t *overlap(const bench_overlap_t *o)
 {
-    size_t bytes = count * pipc_dtype_bytes(dtype);
-    json_t *o = json_pack("{s:I, s:I, s:s, s:s, s:s, s:o, s:o}", "bytes", (json_int_t)bytes, "count",
-                          (json_int_t)count, "type", pipc_dtype_string(dtype), "redop",
-                          pipc_redop_string(op), "plan", pipc__comm_choice_name(b->comm, bytes, b->options.graph > 0),
-                          "out_of_place", cell(b, &row->cell[0], bytes), "in_place",
-                          cell(b, &row->cell[1], bytes));
-
-    return o && !json_array_append_new(j->rows, o);
+    if (o->calls_alone <= 0 || o->compute_alone <= 0)
+        return json_null();
+    return json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "calls_alone_usec", o->calls_alone,
+                     "calls_beside_usec", o->calls_beside, "calls_slowdown",
+                     o->calls_beside / o->calls_alone, "compute_alone_usec", o->compute_alone,
+                     "compute_beside_usec", o->compute_beside, "compute_slowdown",
+                     o->compute_beside / o->compute_alone);
 }
 
-pipc_status_t bench_json_end(bench_json_t *j, const bench_t *b, pipc__error_t *err)
+static json_t *row(const bench_t *b, const bench_result_t *r)
+{
+    pipc__choice_t choice = pipc__comm_choice(b->comm, r->bytes, b->options.graph > 0);
+    json_t *both = b->options.overlap ? json_pack("{s:o, s:o}", "own", overlap(&r->row.overlap[0]),
+                                                  "peer", overlap(&r->row.overlap[1]))
+                                      : json_null();
+
+    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "bytes",
+                     (json_int_t)r->bytes, "count", (json_int_t)r->count, "type",
+                     pipc_dtype_string(r->dtype), "redop", pipc_redop_string(r->op), "plan",
+                     pipc__algo_name(choice.algo), "proto", pipc__proto_name(choice.proto),
+                     "blocks", count_or_null(choice.blocks), "out_of_place",
+                     cell(b, &r->row.cell[0], r->bytes), "in_place",
+                     cell(b, &r->row.cell[1], r->bytes), "overlap", both);
+}
+
+static json_t *rows(const bench_t *b, const bench_results_t *results)
+{
+    json_t *list = json_array();
+
+    for (int i = 0; i < results->n; i++)
+        if (json_array_append_new(list, row(b, &results->v[i]))) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+/* --- means ------------------------------------------------------------------------------------ */
+
+static json_t *mean(const bench_results_t *results, const bench_range_t *range, int variant)
+{
+    int n;
+
+    return json_pack("{s:o, s:o}", "out_of_place",
+                     number_or_null(bench_mean_ratio(results, range, 0, variant, &n)), "in_place",
+                     number_or_null(bench_mean_ratio(results, range, 1, variant, &n)));
+}
+
+static json_t *range_means(const bench_t *b, const bench_results_t *results,
+                           const bench_range_t *range)
+{
+    const bench_peer_t *peer = b->options.peer;
+    json_t *each = json_object();
+    int sizes;
+
+    bench_mean_ratio(results, range, 0, BENCH_BEST, &sizes);
+    for (int v = 0; v < peer->variants(); v++)
+        if (peer->usable(v))
+            json_object_set_new(each, peer->variant(v), mean(results, range, v));
+    return json_pack("{s:s, s:I, s:o, s:i, s:o, s:o}", "range", range->name, "min_bytes",
+                     (json_int_t)range->min_bytes, "max_bytes",
+                     range->max_bytes == SIZE_MAX ? json_null()
+                                                  : json_integer((json_int_t)range->max_bytes),
+                     "sizes", sizes, "best", mean(results, range, BENCH_BEST), "variants", each);
+}
+
+static json_t *means(const bench_t *b, const bench_results_t *results)
+{
+    json_t *list = json_array();
+
+    for (int k = 0; b->options.peer && k < BENCH_RANGES; k++)
+        json_array_append_new(list, range_means(b, results, &bench_ranges[k]));
+    return list;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static pipc_status_t write_file(const json_t *root, const char *path, pipc__error_t *err)
 {
     char part[PATH_MAX];
-    pipc_status_t st = PIPC_OK;
+    int n = snprintf(part, sizeof(part), "%s.part", path);
 
-    if (!j)
-        return PIPC_OK;
-    int n = snprintf(part, sizeof(part), "%s.part", b->options.json_path);
     if (n < 0 || n >= (int)sizeof(part))
-        st = pipc__fail(err, PIPC_ERR_INVALID, "-J %s: the name is too long", b->options.json_path);
-    else if (json_dump_file(j->root, part, JSON_INDENT(1)) || rename(part, b->options.json_path)) {
-        st = pipc__fail_errno(err, "-J %s", b->options.json_path);
-        unlink(part);
-    }
-    json_decref(j->root);
-    free(j);
+        return pipc__fail(err, PIPC_ERR_INVALID, "-J %s: the name is too long", path);
+    if (!json_dump_file(root, part, JSON_INDENT(1)) && !rename(part, path))
+        return PIPC_OK;
+    pipc_status_t st = pipc__fail_errno(err, "-J %s", path);
+    unlink(part);
+    return st;
+}
+
+pipc_status_t bench_json(const bench_t *b, const bench_results_t *results, pipc__error_t *err)
+{
+    if (!b->options.json_path)
+        return PIPC_OK;
+    json_t *root = head(b), *list = rows(b, results);
+    pipc_status_t st;
+
+    if (!root || json_object_set_new(root, "rows", list) ||
+        json_object_set_new(root, "means", means(b, results)))
+        st = pipc__fail(err, PIPC_ERR_NOMEM, "no memory for -J");
+    else
+        st = write_file(root, b->options.json_path, err);
+    json_decref(root);
     return st;
 }

@@ -12,7 +12,10 @@ typedef struct bench_options {
     size_t min_bytes, max_bytes;
     int factor;        /* next size = size * factor, when step_bytes is 0 */
     size_t step_bytes; /* next size = size + step_bytes */
-    int iterations, warmup;
+    int iterations;    /* samples; with rounds, of a turn */
+    int rounds;        /* turns of own and peer; 0: iterations, of one sample each */
+    int burst;         /* calls of a sample; 0: by the message's size */
+    int warmup;
     int dtype; /* pipc_dtype_t, or -1 for all */
     int op;    /* pipc_redop_t, or -1 for all */
     int graph; /* replays of a captured burst that make a sample; 0: eager */
@@ -21,9 +24,14 @@ typedef struct bench_options {
     const char *plan;
     pipc_path_t path;
     bool per_node;
+    int proto;                /* pipc__proto_t for every call, or -1: as the table says */
+    int blocks;               /* thread blocks of every call at most, or 0: as the table says */
+    const char *sms;          /* PCIE_IPC_SMS: "16", "max"; NULL: as the environment says */
+    bool overlap;             /* with arithmetic beside the calls, too */
     const bench_peer_t *peer; /* or NULL */
-    const char *peer_path;    /* of its library; NULL: the peer's default */
     const char *json_path;    /* or NULL */
+    const char *plot_path;    /* or NULL */
+    double limit_gbps;        /* a line in the plot; 0: none */
 } bench_options_t;
 
 /* Parse argv. Returns -1 to go on, else the exit status (0 after --help and --version, 64 after a

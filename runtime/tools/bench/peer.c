@@ -1,6 +1,15 @@
 /* tools/bench/peer.c - see peer.h */
 #include "runtime/tools/bench/peer.h"
 
+int bench_peer_usable(const bench_peer_t *peer)
+{
+    int n = 0;
+
+    for (int v = 0; v < peer->variants(); v++)
+        n += peer->usable(v);
+    return n;
+}
+
 pipc_status_t bench_peer_agree(pipc_comm_t *comm, const char *name, const pipc__error_t *own,
                                pipc__error_t *err)
 {
