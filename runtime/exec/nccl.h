@@ -1,0 +1,40 @@
+/* exec/nccl.h - NCCL for what it does better, or for what nothing else can do: a library opened at
+ * run time and a communicator over the same ranks, its own or one that the program gave.
+ */
+#ifndef PIPC_EXEC_NCCL_H
+#define PIPC_EXEC_NCCL_H
+
+#include "runtime/exec/exec.h"
+
+#define PIPC__NCCL_VERSION_TEXT 16 /* bytes of "2.28.9", its end included */
+
+typedef struct pipc__nccl pipc__nccl_t;
+
+/* Make the communicator over the ranks of the connected @ctl, this one being @rank of @size, on the
+ * GPU of the current context. Collective: every rank gets it or none, then with a text that names
+ * the first rank in the way. @path of the library, NULL: libnccl.so.2, the one that the program has
+ * loaded if it has. @given (NULL: none) is an ncclComm_t of the program's over the same ranks in the
+ * same order; it is neither aborted nor destroyed here. It is given on every rank or on none.
+ * PIPC_ERR_NOT_FOUND, UNSUPPORTED, MISMATCH, NOMEM, CUDA (NCCL failed), PEER_LOST, ABORTED. */
+pipc_status_t pipc__nccl_create(pipc__nccl_t **nccl, pipc__control_t *ctl, int rank, int size,
+                                const char *path, void *given, pipc__error_t *err);
+
+/* Enqueue @call (its plan, proto and blocks are not read). @nccl is a pipc__nccl_t: an executor's
+ * other() takes this function. After the abort word of @ctl was set, its status. */
+pipc_status_t pipc__nccl_allreduce(void *nccl, const pipc__exec_call_t *call, pipc__error_t *err);
+
+/* What went wrong since, without waiting: ncclCommGetAsyncError(). */
+pipc_status_t pipc__nccl_poll(pipc__nccl_t *nccl, pipc__error_t *err);
+
+/* Release. With @alive nothing of it runs any more and all ranks do the same; else it is aborted.
+ * NULL is allowed. */
+void pipc__nccl_close(pipc__nccl_t *nccl, bool alive);
+
+/* "2.28.9"; static while @nccl lives. */
+const char *pipc__nccl_version(const pipc__nccl_t *nccl);
+
+/* The version of the library at @path (NULL as above) without making anything. */
+pipc_status_t pipc__nccl_find(const char *path, char version[PIPC__NCCL_VERSION_TEXT],
+                              pipc__error_t *err);
+
+#endif
