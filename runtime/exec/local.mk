@@ -4,6 +4,7 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/control.c runtime/exec/control.h \
 	runtime/exec/cpu.c \
 	runtime/exec/exec.c runtime/exec/exec.h \
+	runtime/exec/nccl.c runtime/exec/nccl.h \
 	runtime/exec/perturb.h \
 	runtime/exec/probe.c runtime/exec/probe.h \
 	runtime/exec/reduce.c runtime/exec/reduce.h runtime/exec/reduce_type.h \
