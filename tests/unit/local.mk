@@ -292,3 +292,15 @@ endif
 tests_unit_tune_SOURCES = tests/unit/tune.c
 tests_unit_tune_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_tune_LDADD = libpipc-tune.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/nccl
+check_LTLIBRARIES += tests/unit/nccl_fake.la
+endif
+tests_unit_nccl_SOURCES = tests/unit/nccl.c tests/unit/ranks.c tests/unit/ranks.h \
+	tests/unit/rank_exec.c tests/unit/rank_exec.h
+tests_unit_nccl_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_nccl_LDADD = libpipc-exec.la $(UNIT_LIBS)
+EXTRA_tests_unit_nccl_DEPENDENCIES = tests/unit/nccl_fake.la
+tests_unit_nccl_fake_la_SOURCES = tests/unit/nccl_fake.c
+tests_unit_nccl_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
