@@ -16,6 +16,7 @@
  */
 #include "kernels/allreduce.h"
 #include "kernels/bytes.cuh"
+#include "kernels/ll.h"
 #include "kernels/perturb.cuh"
 #include "kernels/reduce.cuh"
 
@@ -322,17 +323,33 @@ static __device__ bool begin(const pipc__lane_args_t &a, const pipc__op_t *progr
     return !__syncthreads_or(threadIdx.x == 0 && *(volatile uint32_t *)&a.state->dead);
 }
 
+/* LL's flags must not grow old while other kernels run; ll.h says why and why this packet. */
+static __device__ void scrub(const pipc__lane_args_t &a, uint64_t call)
+{
+    const uint64_t word = (uint64_t)(uint32_t)call << 32;
+    size_t at = call % 2 * PIPC__LL_AREA_BYTES + pipc__ll_scrub_at(call);
+
+    for (int i = 0; i < 2; i++)
+        for (int w = 0; a.scrub[i] && w < 2; w++)
+            *(volatile uint64_t *)(a.scrub[i] + at + 8 * w) = word;
+}
+
 /* The last block moves the epoch on: all others have read it long since. Nobody waits here; the
- * next launch sees the new epoch because it begins when this one has ended. */
+ * next launch sees the new epoch because it begins when this one has ended, or has seen the number
+ * of calls, which is written last. A block that gave up comes here too, or such a launch would
+ * wait for ever. */
 static __device__ void end(const pipc__lane_args_t &a, uint64_t epoch)
 {
     __syncthreads();
     if (threadIdx.x)
         return;
     __threadfence();
-    if (atomicAdd(&a.state->arrived, 1) == gridDim.x - 1) {
-        a.state->arrived = 0;
-        a.state->epoch = epoch;
+    if (atomicInc(&a.state->arrived, gridDim.x - 1) == gridDim.x - 1) {
+        uint64_t call = *(volatile uint64_t *)&a.state->calls + 1;
+        *(volatile uint64_t *)&a.state->epoch = epoch;
+        scrub(a, call);
+        __threadfence();
+        *(volatile uint64_t *)&a.state->calls = call;
     }
 }
 
@@ -346,15 +363,13 @@ template <class R> static __device__ void run(const pipc__lane_args_t &a)
     k.nlanes = gridDim.x / a.nstages;
     int first_op = stage ? a.stage_end[stage - 1] : 0;
     int nops = a.stage_end[stage] - first_op;
-    if (!begin(a, a.program + first_op, nops, words))
-        return;
+    bool alive = begin(a, a.program + first_op, nops, words);
     k.round = *(volatile uint64_t *)&a.state->epoch;
-    for (k.first = 0; k.first < a.count; k.first += k.count) {
+    for (k.first = 0; alive && k.first < a.count; k.first += k.count) {
         k.round++;
         k.count = a.count - k.first < a.round_elems ? a.count - k.first : a.round_elems;
         k.split = pipc__split(k.count, R::elem_bytes, a.nchunks, k.nlanes);
-        if (!run_round<R>(a, k, (const pipc__op_t *)(const void *)words, nops))
-            return;
+        alive = run_round<R>(a, k, (const pipc__op_t *)(const void *)words, nops);
     }
     end(a, k.round);
 }

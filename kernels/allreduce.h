@@ -4,9 +4,10 @@
  * that a lane's stages start together. A rank's staging memory, which its peers map and write:
  *
  *     | lane 0: flags 0, flags 1 | lane 1: flags 0, flags 1 | ... | area 0: slots | area 1: slots |
- *       a flag is 64 bits alone in a line of 128 bytes              cut as plan.h says
+ *       a flag is 64 bits alone in two sectors, 64 bytes             cut as plan.h says
  *
- * Where a plan asks for it a rank has the same once more in host memory.
+ * Behind it lies what LL uses (ll.h). Where a plan asks for it a rank has the same once more in host
+ * memory.
  *
  * A flag holds the number of the last round that was signalled; round g uses flags g mod 2, since
  * in another plan a flag may be another rank's. Rounds are numbered over all calls of a
@@ -18,19 +19,21 @@
 
 #include "runtime/plan/plan.h"
 
-#define PIPC__LANES_MAX 32     /* lanes that have flags */
+#define PIPC__LANES_MAX 64     /* lanes that have flags */
 #define PIPC__LANES_DEFAULT 32 /* blocks at most, and at most a quarter of the SMs, in a launch */
 #define PIPC__LANE_THREADS 512
-#define PIPC__FLAG_BYTES 128
+#define PIPC__FLAG_BYTES 64
 #define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__BUFFERS * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)
 /* Steps of a stage: they are kept in shared memory. */
 #define PIPC__PROGRAM_MAX (48 * 1024 / (int)sizeof(pipc__op_t))
 
-/* Device memory of the own rank alone, zeroed at the start. */
+/* Device memory of the own rank alone, zeroed at the start. All kernels of a communicator share it,
+ * since one runs at a time. */
 typedef struct pipc__lane_state {
-    uint64_t epoch;   /* the last round that this rank has finished, counted over all calls */
+    uint64_t calls;   /* launches that are through, those that gave up as well */
     uint32_t arrived; /* blocks of the running grid that are through */
     uint32_t dead;    /* a block gave up: later kernels end at once */
+    uint64_t epoch;   /* the last round that this rank has finished, counted over all calls */
 } pipc__lane_state_t;
 
 /* The arguments of a launch. Pointers are the device's. */
@@ -51,6 +54,7 @@ typedef struct pipc__lane_args {
     size_t round_elems;             /* pipc__round_elems() of these lanes */
     char *staging[PIPC__RANKS_MAX]; /* never const __restrict__: peers write it meanwhile */
     char *host[PIPC__RANKS_MAX];    /* the same in host memory; NULL where no plan needs it */
+    char *scrub[2];                 /* LL's areas, see ll.h; NULL: none */
     pipc__lane_state_t *state;
     const uint64_t *abort;   /* host memory: not 0 when the communicator is dead */
     uint64_t *stalled_round; /* host memory: of the call, from 0, in which a lane gave up */

@@ -26,7 +26,7 @@ static __device__ uint64_t mix(uint64_t x)
 }
 
 /* One time in four a real delay for a lane, else the protocol would only ever be slow. */
-static __device__ void delay(const pipc__lane_args_t &a, uint64_t round, int step)
+template <class A> static __device__ void delay(const A &a, uint64_t round, int step)
 {
     uint64_t lane = mix(a.seed + round * 0x9e3779b97f4a7c15ull +
                         ((uint64_t)step << 32 | (uint64_t)a.rank << 16 | blockIdx.x));

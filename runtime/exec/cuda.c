@@ -3,10 +3,8 @@
  * A call is one launch of one kernel, which finds all it needs on the device; see
  * kernels/allreduce.cu for what it does and cuda_exec.h for the other files.
  *
- * The calls of a communicator must not run at the same time, since they use the same staging. On
- * one stream they can't. When the stream changes, the new one waits for an event behind the last
- * launch. That event is recorded after every launch, though most are never waited for: once the
- * stream has changed it is too late, the old stream may be destroyed by then.
+ * The calls of a communicator must not run at the same time, since they use the same staging:
+ * cuda_order.c sees to that.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +70,7 @@ static pipc_status_t take_context(pipc__cuda_exec_t *x, pipc__error_t *err)
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, DeviceGetAttribute, &sms,
                             CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, x->device);
+    x->capacity = sms < 1 ? 1 : sms;
     x->most_blocks = sms / 4 < PIPC__LANES_DEFAULT ? sms / 4 : PIPC__LANES_DEFAULT;
     if (x->most_blocks < 1)
         x->most_blocks = 1;
@@ -98,11 +97,7 @@ static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t st
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, StreamCreate, &x->stream, CU_STREAM_NON_BLOCKING);
     if (!st)
-        st = PIPC__CUDA_TRY(x->cu, err, EventCreate, &x->last, CU_EVENT_DISABLE_TIMING);
-    /* A first call that is captured waits for it in the graph: an error for an event never
-     * recorded. */
-    if (!st)
-        st = PIPC__CUDA_TRY(x->cu, err, EventRecord, x->last, x->stream);
+        st = pipc__cuda_order_init(x, err);
     if (!st)
         st = pipc__cuda_load_kernels(x, err);
     if (!st)
@@ -145,6 +140,8 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
     st = pipc__cuda_reach(x, plan, err);
     if (!st)
         st = pipc__cuda_load_program(x, plan, err);
+    if (!st)
+        pipc__cuda_ll_prepare(x, x->nprograms - 1);
     leave(x, pushed);
     return st;
 }
@@ -179,8 +176,9 @@ static uint64_t wait_for_stall(pipc__cuda_exec_t *x)
     const struct timespec msec = {0, 1000000};
     uint64_t stall = 0;
 
+    pipc__cuda_order_settle(x);
     for (int i = 0; i < STALL_MSEC; i++) {
-        bool over = x->cu->EventQuery(x->last) != CUDA_ERROR_NOT_READY;
+        bool over = x->cu->EventQuery(x->order.last) != CUDA_ERROR_NOT_READY;
         stall = __atomic_load_n(&page->stalled_step, __ATOMIC_ACQUIRE);
         if (stall || over)
             break;
@@ -219,7 +217,9 @@ static pipc_status_t poll_entered(pipc__cuda_exec_t *x, pipc__error_t *err)
         return copy_error(err, &x->broken);
     if (pipc__control_state(x->base.ctl, NULL))
         return latch_abort(x, err);
-    CUresult rc = x->cu->EventQuery(x->last);
+    /* Not settled before: what counts is the driver's word for a GPU that failed, which any call
+     * gives, and every wait on memory costs the GPU's front end. */
+    CUresult rc = x->cu->EventQuery(x->order.last);
     if (rc == CUDA_SUCCESS || rc == CUDA_ERROR_NOT_READY)
         return PIPC_OK;
     return latch_failure(x, rc, "cuEventQuery", err);
@@ -246,7 +246,9 @@ static pipc_status_t drain(pipc__exec_t *exec, pipc__error_t *err)
 
     if (st)
         return st;
-    CUresult rc = x->cu->EventSynchronize(x->last);
+    CUresult rc = pipc__cuda_order_settle(x);
+    if (!rc)
+        rc = x->cu->EventSynchronize(x->order.last);
     if (rc && !x->broken.status)
         st = latch_failure(x, rc, "cuEventSynchronize", err);
     else
@@ -269,12 +271,39 @@ static int find_program(const pipc__cuda_exec_t *x, const pipc__plan_t *plan)
 static pipc_status_t check_call(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
                                 pipc__error_t *err)
 {
+    int index = find_program(x, call->plan);
+
     if ((unsigned int)call->dtype >= PIPC_DTYPE_COUNT || (unsigned int)call->op >= PIPC_REDOP_COUNT)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "the CUDA executor has no kernel for %s of %s",
                           pipc_redop_string(call->op), pipc_dtype_string(call->dtype));
-    if (find_program(x, call->plan) < 0)
+    if (index < 0)
         return pipc__fail(err, PIPC_ERR_INTERNAL, "plan %s was not prepared", call->plan->name);
+    if (call->proto == PIPC__PROTO_LL)
+        return pipc__cuda_ll_check(x, call, index, err);
+    if (call->proto != PIPC__PROTO_SIMPLE)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "the CUDA executor has no protocol %d",
+                          (int)call->proto);
     return PIPC_OK;
+}
+
+int pipc__cuda_blocks(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
+{
+    if (call->blocks <= 0)
+        return x->most_blocks;
+    return call->blocks < x->capacity ? call->blocks : x->capacity;
+}
+
+/* Lanes of a call: no more than have flags, and that staging has room for. */
+static int count_lanes(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
+{
+    int most = pipc__most_lanes(pipc__cuda_blocks(x, call), call->plan->nstages);
+    size_t room = x->area_bytes / PIPC__SPLIT_BYTES / (size_t)call->plan->nslots;
+
+    if (most > PIPC__LANES_MAX)
+        most = PIPC__LANES_MAX;
+    if ((size_t)most > room)
+        most = (int)room;
+    return pipc__lanes(call->count, pipc_dtype_bytes(call->dtype), most);
 }
 
 /* Steps of the own rank's longest stage. */
@@ -292,8 +321,7 @@ static int longest_stage(const pipc__cuda_exec_t *x, const pipc__plan_t *plan)
 static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
 {
     size_t elem_bytes = pipc_dtype_bytes(call->dtype);
-    int lanes =
-        pipc__lanes(call->count, elem_bytes, pipc__most_lanes(x->most_blocks, call->plan->nstages));
+    int lanes = count_lanes(x, call);
     int index = find_program(x, call->plan);
     pipc__lane_args_t *a = &x->args;
 
@@ -318,34 +346,6 @@ static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
     return lanes;
 }
 
-/* A number for the stream that no other stream ever has, unlike its handle, which a new stream may
- * inherit from a destroyed one, and which for the per-thread stream is the same in every thread.
- * 0 when the driver can't tell. */
-static unsigned long long stream_id(const pipc__cuda_exec_t *x, CUstream stream)
-{
-    unsigned long long id = 0;
-
-    /* 0 may be the number of a real stream. */
-    return x->cu->StreamGetId && !x->cu->StreamGetId(stream, &id) ? id + 1 : 0;
-}
-
-/* Order this launch behind the last one; *capturing says whether it goes into a graph. Once a graph
- * holds a launch, nobody here knows when and where it is replayed: from then on every launch, in
- * graphs and out of them, waits for the event and records it. */
-static CUresult chain(pipc__cuda_exec_t *x, CUstream stream, bool *capturing)
-{
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    CUresult rc = x->cu->StreamIsCapturing(stream, &status);
-    unsigned long long last = x->last_stream;
-
-    *capturing = status != CU_STREAM_CAPTURE_STATUS_NONE;
-    x->captured |= *capturing;
-    x->last_stream = x->captured ? 0 : stream_id(x, stream);
-    if (rc || (x->last_stream && x->last_stream == last))
-        return rc;
-    return x->cu->StreamWaitEvent(stream, x->last, *capturing ? CU_EVENT_WAIT_EXTERNAL : 0);
-}
-
 static pipc_status_t captures(pipc__exec_t *exec, void *stream, bool *yes, pipc__error_t *err)
 {
     const pipc__cuda_exec_t *x = self(exec);
@@ -361,26 +361,32 @@ static pipc_status_t captures(pipc__exec_t *exec, void *stream, bool *yes, pipc_
     return st;
 }
 
-static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int lanes,
-                       const char **what)
+static CUresult launch_plan(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
 {
-    CUstream stream = call->stream;
-    void *params[] = {&x->args};
+    unsigned int blocks = (unsigned int)(set_args(x, call) * call->plan->nstages);
     unsigned int shared = (unsigned int)longest_stage(x, call->plan) * sizeof(pipc__op_t);
+    void *params[] = {&x->args};
+
+    return x->cu->LaunchKernel(x->kernel[call->op][call->dtype], blocks, 1, 1, PIPC__LANE_THREADS,
+                               1, 1, shared, call->stream, params, NULL);
+}
+
+static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, const char **what)
+{
     bool capturing;
 
-    *what = "cuStreamWaitEvent";
-    CUresult rc = chain(x, stream, &capturing);
+    *what = "waiting for the call before";
+    CUresult rc = pipc__cuda_order_before(x, call->stream, &capturing);
     if (rc)
         return rc;
     *what = "cuLaunchKernel";
-    rc = x->cu->LaunchKernel(x->kernel[call->op][call->dtype],
-                             (unsigned int)(lanes * x->args.nstages), 1, 1, PIPC__LANE_THREADS, 1,
-                             1, shared, stream, params, NULL);
+    rc = call->proto == PIPC__PROTO_LL
+             ? pipc__cuda_ll_launch(x, call, find_program(x, call->plan))
+             : launch_plan(x, call);
     if (rc)
         return rc;
-    *what = "cuEventRecord";
-    return x->cu->EventRecordWithFlags(x->last, stream, capturing ? CU_EVENT_RECORD_EXTERNAL : 0);
+    *what = "recording the call's end";
+    return pipc__cuda_order_after(x, call->stream, capturing);
 }
 
 static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err)
@@ -397,7 +403,7 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
     if (st || !call->count)
         return st;
     x->last_call = call->number;
-    CUresult rc = launch(x, call, set_args(x, call), &what);
+    CUresult rc = launch(x, call, &what);
     if (rc)
         st = latch_failure(x, rc, what, err);
     leave(x, pushed);
@@ -425,13 +431,12 @@ static void destroy(pipc__exec_t *exec)
     bool pushed;
 
     if (x && !x->stuck && x->cu && x->context && !enter(x, &pushed)) {
-        if (x->last) /* a kernel may still look at the control page */
-            x->cu->EventSynchronize(x->last);
+        if (x->order.last && !pipc__cuda_order_settle(x)) /* a kernel may still look at the page */
+            x->cu->EventSynchronize(x->order.last);
         pipc__cuda_unmap_peers(x);
         pipc__cuda_free(x);
         pipc__cuda_unload_kernels(x);
-        if (x->last)
-            x->cu->EventDestroy(x->last);
+        pipc__cuda_order_end(x);
         if (x->stream)
             x->cu->StreamDestroy(x->stream);
         leave(x, pushed);

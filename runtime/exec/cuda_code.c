@@ -4,10 +4,11 @@
 
 #include "runtime/exec/cuda_exec.h"
 
-/* The fat binary of kernels/allreduce.cu, made by kernels/local.mk. */
+/* The fat binaries of kernels/allreduce.cu and ll.cu, made by kernels/local.mk. */
 extern const unsigned char pipc__allreduce_fatbin[];
+extern const unsigned char pipc__ll_fatbin[];
 
-/* As the kernels are named: pipc__allreduce_OP_TYPE, operations as pipc_redop_string() has them. */
+/* As the kernels are named: pipc__allreduce_OP_TYPE, pipc__ll_OP_TYPE, operations as pipc_redop_string() has them. */
 static const char *const type_names[PIPC_DTYPE_COUNT] = {
     [PIPC_F32] = "f32", [PIPC_F64] = "f64", [PIPC_F16] = "f16", [PIPC_BF16] = "bf16",
     [PIPC_I8] = "i8",   [PIPC_U8] = "u8",   [PIPC_I32] = "i32", [PIPC_U32] = "u32",
@@ -25,9 +26,10 @@ static pipc_dtype_t kernel_type(pipc_redop_t op, pipc_dtype_t dtype)
                                : dtype;
 }
 
-static pipc_status_t load_module(pipc__cuda_exec_t *x, pipc__error_t *err)
+static pipc_status_t load_module(const pipc__cuda_exec_t *x, CUmodule *module,
+                                 const unsigned char *fatbin, pipc__error_t *err)
 {
-    CUresult rc = x->cu->ModuleLoadData(&x->module, pipc__allreduce_fatbin);
+    CUresult rc = x->cu->ModuleLoadData(module, fatbin);
     char name[64] = "?";
     int major = 0, minor = 0;
 
@@ -50,7 +52,7 @@ static pipc_status_t load_module(pipc__cuda_exec_t *x, pipc__error_t *err)
 
 /* Under lazy loading a function is loaded when it is first launched, which synchronises, perhaps
  * with a kernel that waits for this very launch on a peer: never leave it to the first call. */
-static pipc_status_t force_load(pipc__cuda_exec_t *x, CUfunction f, pipc__error_t *err)
+static pipc_status_t force_load(const pipc__cuda_exec_t *x, CUfunction f, pipc__error_t *err)
 {
     int ignored;
 
@@ -60,48 +62,49 @@ static pipc_status_t force_load(pipc__cuda_exec_t *x, CUfunction f, pipc__error_
 }
 
 /* All blocks must be resident at once, since each waits for a lane of a peer, or for a stage of its
- * own lane, that may be the last to start there. */
-static pipc_status_t check_resident(pipc__cuda_exec_t *x, CUfunction f, pipc__error_t *err)
+ * own lane, that may be the last to start there. A launch has no more blocks than there are
+ * multiprocessors, but all stages of one lane at least. */
+static pipc_status_t check_resident(const pipc__cuda_exec_t *x, CUfunction f, pipc__error_t *err)
 {
-    int each = 0, sms = 0;
-    int blocks = x->most_blocks > PIPC__STAGES_MAX ? x->most_blocks : PIPC__STAGES_MAX;
+    int each = 0;
     pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, OccupancyMaxActiveBlocks, &each, f,
                                       PIPC__LANE_THREADS, PIPC__PROGRAM_MAX * sizeof(pipc__op_t));
 
-    if (!st)
-        st = PIPC__CUDA_TRY(x->cu, err, DeviceGetAttribute, &sms,
-                            CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, x->device);
-    if (!st && each * sms < blocks)
+    if (!st && each * x->capacity < PIPC__STAGES_MAX)
         st = pipc__fail(err, PIPC_ERR_UNSUPPORTED,
                         "%d blocks of %d threads do not fit on a GPU with "
                         "%d multiprocessors at once",
-                        blocks, PIPC__LANE_THREADS, sms);
+                        PIPC__STAGES_MAX, PIPC__LANE_THREADS, x->capacity);
     return st;
 }
 
-static pipc_status_t load_kernel(pipc__cuda_exec_t *x, pipc_redop_t op, pipc_dtype_t dtype,
+static pipc_status_t load_kernel(pipc__cuda_exec_t *x, CUmodule module, const char *family,
+                                 pipc_redop_t op, pipc_dtype_t dtype, CUfunction *f,
                                  pipc__error_t *err)
 {
-    CUfunction *f = &x->kernel[op][dtype];
     char name[64];
 
-    snprintf(name, sizeof(name), "pipc__allreduce_%s_%s", pipc_redop_string(op),
+    snprintf(name, sizeof(name), "pipc__%s_%s_%s", family, pipc_redop_string(op),
              type_names[kernel_type(op, dtype)]);
-    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, ModuleGetFunction, f, x->module, name);
-    if (!st)
-        st = force_load(x, *f, err);
-    if (!st)
-        st = check_resident(x, *f, err);
-    return st;
+    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, ModuleGetFunction, f, module, name);
+    return st ? st : force_load(x, *f, err);
 }
 
 pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
 {
-    pipc_status_t st = load_module(x, err);
+    pipc_status_t st = load_module(x, &x->module, pipc__allreduce_fatbin, err);
 
-    for (int op = 0; op < PIPC_REDOP_COUNT; op++)
-        for (int t = 0; !st && t < PIPC_DTYPE_COUNT; t++)
-            st = load_kernel(x, (pipc_redop_t)op, (pipc_dtype_t)t, err);
+    if (!st)
+        st = load_module(x, &x->ll_module, pipc__ll_fatbin, err);
+    for (pipc_redop_t op = 0; op < PIPC_REDOP_COUNT; op++)
+        for (pipc_dtype_t t = 0; !st && t < PIPC_DTYPE_COUNT; t++) {
+            CUfunction *f = &x->kernel[op][t];
+            st = load_kernel(x, x->module, "allreduce", op, t, f, err);
+            if (!st)
+                st = check_resident(x, *f, err);
+            if (!st)
+                st = load_kernel(x, x->ll_module, "ll", op, t, &x->ll_kernel[op][t], err);
+        }
     return st;
 }
 
@@ -112,7 +115,9 @@ void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x)
     x->nprograms = 0;
     if (x->module)
         x->cu->ModuleUnload(x->module);
-    x->module = NULL;
+    if (x->ll_module)
+        x->cu->ModuleUnload(x->ll_module);
+    x->module = x->ll_module = NULL;
 }
 
 static pipc_status_t judge_program(const pipc__cuda_exec_t *x, const pipc__plan_t *plan,
@@ -159,6 +164,6 @@ pipc_status_t pipc__cuda_load_program(pipc__cuda_exec_t *x, const pipc__plan_t *
     if (st && ops)
         x->cu->MemFree(ops);
     if (!st)
-        x->programs[x->nprograms++] = (pipc__cuda_program_t){plan, ops};
+        x->programs[x->nprograms++] = (pipc__cuda_program_t){.plan = plan, .ops = ops};
     return st;
 }

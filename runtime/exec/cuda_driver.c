@@ -23,6 +23,19 @@ static const struct entry {
 #undef ENTRY
 };
 
+/* Not every driver has them. */
+static const struct entry newer[] = {
+    {"cuStreamGetId", offsetof(pipc__cuda_t, StreamGetId)},
+    {"cuFuncLoad", offsetof(pipc__cuda_t, FuncLoad)},
+    {"cuStreamWaitValue64_v2", offsetof(pipc__cuda_t, StreamWaitValue64)},
+    {"cuStreamGetCaptureInfo_v2", offsetof(pipc__cuda_t, StreamGetCaptureInfo)},
+    {"cuStreamUpdateCaptureDependencies",
+     offsetof(pipc__cuda_t, StreamUpdateCaptureDependencies)},
+    {"cuGraphAddEventRecordNode", offsetof(pipc__cuda_t, GraphAddEventRecordNode)},
+    {"cuGraphAddDependencies", offsetof(pipc__cuda_t, GraphAddDependencies)},
+    {"cuGraphRemoveDependencies", offsetof(pipc__cuda_t, GraphRemoveDependencies)},
+};
+
 /* dlsym() gives a data pointer; POSIX promises that its bits are the function's. */
 static void *find(void *lib, const char *symbol, size_t offset)
 {
@@ -40,8 +53,8 @@ static pipc_status_t find_all(void *lib)
                               "libcuda.so.1 has no %s; the NVIDIA driver is too old: R470 or newer "
                               "is needed",
                               entries[i].symbol);
-    find(lib, "cuStreamGetId", offsetof(pipc__cuda_t, StreamGetId));
-    find(lib, "cuFuncLoad", offsetof(pipc__cuda_t, FuncLoad));
+    for (size_t i = 0; i < sizeof(newer) / sizeof(newer[0]); i++)
+        find(lib, newer[i].symbol, newer[i].offset);
     return PIPC_OK;
 }
 

@@ -76,6 +76,19 @@
 /* Newer functions, with the types of cuda.h of the driver that brought them; NULL without. */
 typedef CUresult (*pipc__cuStreamGetId_t)(CUstream stream, unsigned long long *id); /* 12.0 */
 typedef CUresult (*pipc__cuFuncLoad_t)(CUfunction function);                        /* 12.4 */
+typedef CUresult (*pipc__cuStreamWaitValue64_t)(CUstream stream, CUdeviceptr at, uint64_t value,
+                                                unsigned int flags); /* 11.7 */
+typedef CUresult (*pipc__cuStreamGetCaptureInfo_t)(CUstream stream, CUstreamCaptureStatus *status,
+                                                   uint64_t *id, CUgraph *graph,
+                                                   const CUgraphNode **ahead,
+                                                   size_t *nahead); /* 11.3, as are those below */
+typedef CUresult (*pipc__cuStreamUpdateCaptureDependencies_t)(CUstream stream, CUgraphNode *nodes,
+                                                              size_t n, unsigned int flags);
+typedef CUresult (*pipc__cuGraphAddEventRecordNode_t)(CUgraphNode *node, CUgraph graph,
+                                                      const CUgraphNode *from, size_t nfrom,
+                                                      CUevent event);
+typedef CUresult (*pipc__cuGraphDependencies_t)(CUgraph graph, const CUgraphNode *from,
+                                                const CUgraphNode *to, size_t n);
 
 typedef struct pipc__cuda {
 #define PIPC__CUDA_MEMBER(member, symbol) __typeof__(&symbol) member;
@@ -83,6 +96,11 @@ typedef struct pipc__cuda {
 #undef PIPC__CUDA_MEMBER
     pipc__cuStreamGetId_t StreamGetId;
     pipc__cuFuncLoad_t FuncLoad;
+    pipc__cuStreamWaitValue64_t StreamWaitValue64;
+    pipc__cuStreamGetCaptureInfo_t StreamGetCaptureInfo;
+    pipc__cuStreamUpdateCaptureDependencies_t StreamUpdateCaptureDependencies;
+    pipc__cuGraphAddEventRecordNode_t GraphAddEventRecordNode;
+    pipc__cuGraphDependencies_t GraphAddDependencies, GraphRemoveDependencies;
 } pipc__cuda_t;
 
 /* The driver, opened and initialised (cuInit) by the first call, from any thread; stays open. A

@@ -1,6 +1,8 @@
 /* exec/cuda_exec.h - the CUDA executor's own structure, shared by its files:
  *
  *     cuda.c         the executor's functions; launching; what went wrong since
+ *     cuda_order.c   calls one after the other, whatever their streams
+ *     cuda_ll.c      small messages, flags in the data
  *     cuda_code.c    kernels and programs on the device
  *     cuda_memory.c  staging: the own, its handle, the peers'
  *     cuda_host.c    staging in host memory, where a plan asks for it
@@ -13,6 +15,7 @@
 #include <stdbool.h>
 
 #include "kernels/allreduce.h"
+#include "kernels/ll.h"
 #include "runtime/exec/cuda_driver.h"
 #include "runtime/exec/exec.h"
 
@@ -21,18 +24,41 @@
 typedef struct pipc__cuda_program {
     const pipc__plan_t *plan;
     CUdeviceptr ops; /* the own rank's, on the device: its stages, one behind the other */
+    pipc__ll_args_t ll; /* nranks 0: LL can't run it */
 } pipc__cuda_program_t;
 
 /* What a rank tells its peers. */
 typedef struct pipc__cuda_handle {
     uint32_t version;
-    int32_t most_blocks; /* what this rank's GPU can give */
+    int32_t most_blocks; /* what this rank's GPU gives without being asked */
+    int32_t capacity;    /* and at most */
     uint64_t offset;     /* of staging from the start of what the handle names */
-    uint64_t bytes;      /* of staging */
+    uint64_t bytes;      /* of staging; LL's areas lie behind it */
     CUipcMemHandle ipc;
     char bdf[16];
     pipc__segment_handle_t host; /* staging in host memory */
 } pipc__cuda_handle_t;
+
+/* A capture of a stream that holds calls. */
+typedef struct pipc__cuda_capture {
+    uint64_t id; /* the driver's */
+    CUstream stream;
+    CUgraphNode call, record; /* the last call; the record of order.last behind it; NULL: none */
+} pipc__cuda_capture_t;
+
+#define PIPC__CAPTURES 8 /* that are remembered at a time */
+
+/* See cuda_order.c */
+typedef struct pipc__cuda_order {
+    CUevent last;           /* behind the first @recorded launches, and behind each graph's */
+    uint64_t launched;      /* launches outside of graphs */
+    uint64_t recorded;
+    bool counts;            /* streams can wait for pipc__lane_state_t.calls */
+    bool captured;          /* a launch went into a graph */
+    unsigned long long last_stream; /* of the last launch, as stream_id() gives it; 0: don't know */
+    pipc__cuda_capture_t capture[PIPC__CAPTURES];
+    unsigned int ncaptures;
+} pipc__cuda_order_t;
 
 typedef struct pipc__cuda_exec {
     pipc__exec_t base;
@@ -41,10 +67,12 @@ typedef struct pipc__cuda_exec {
     CUdevice device;
     CUstream stream; /* own; for set-up alone */
     int rank, size;  /* size 0: not connected */
-    int most_blocks; /* of a launch; the same on every rank once connected */
+    /* Blocks of a launch, the same on every rank once connected: when a call does not say; at most. */
+    int most_blocks, capacity;
 
-    CUmodule module;
+    CUmodule module, ll_module;
     CUfunction kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
+    CUfunction ll_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     pipc__cuda_program_t programs[PIPC__PROGRAMS_MAX];
     int nprograms;
 
@@ -57,9 +85,7 @@ typedef struct pipc__cuda_exec {
     CUdeviceptr state;                 /* pipc__lane_state_t */
     bool registered;                   /* the control page is */
 
-    CUevent last;                   /* recorded behind each launch */
-    bool captured;                  /* a launch went into a graph */
-    unsigned long long last_stream; /* of the last launch, as stream_id() gives it; 0: don't know */
+    pipc__cuda_order_t order;
     uint64_t last_call;
     bool stuck; /* a kernel of the probe never ended: nothing can be given back to the driver */
     pipc__error_t broken; /* status not PIPC_OK: latched, every call fails with it */
@@ -74,6 +100,24 @@ void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x);
 /* Put the own rank's programs of @plan on the device. */
 pipc_status_t pipc__cuda_load_program(pipc__cuda_exec_t *x, const pipc__plan_t *plan,
                                       pipc__error_t *err);
+
+/* Blocks that a launch for @call may have. */
+int pipc__cuda_blocks(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call);
+
+/* LL's arguments for programs[index], whose memory is within reach. */
+void pipc__cuda_ll_prepare(pipc__cuda_exec_t *x, int index);
+/* Can LL make @call, of programs[index]? */
+pipc_status_t pipc__cuda_ll_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
+                                  int index, pipc__error_t *err);
+CUresult pipc__cuda_ll_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
+
+pipc_status_t pipc__cuda_order_init(pipc__cuda_exec_t *x, pipc__error_t *err);
+void pipc__cuda_order_end(pipc__cuda_exec_t *x);
+/* Before and after each launch on @stream; *capturing says whether it goes into a graph. */
+CUresult pipc__cuda_order_before(pipc__cuda_exec_t *x, CUstream stream, bool *capturing);
+CUresult pipc__cuda_order_after(pipc__cuda_exec_t *x, CUstream stream, bool capturing);
+/* See to it that order.last comes behind all launches so far; waits for nothing. */
+CUresult pipc__cuda_order_settle(pipc__cuda_exec_t *x);
 
 /* Own staging and state, zeroed; the control page within the device's reach. */
 pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc__error_t *err);

@@ -37,6 +37,8 @@ static pipc_status_t pin(pipc__cuda_exec_t *x, int r, const char *name, pipc__er
                                name);
     }
     x->args.host[r] = (char *)(there + PIPC__SEGMENT_HEAD);
+    if (r == x->rank)
+        x->args.scrub[1] = x->args.host[r] + x->bytes;
     return PIPC_OK;
 }
 

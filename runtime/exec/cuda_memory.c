@@ -12,7 +12,7 @@
 
 #define BLOCK ((size_t)2 << 20)
 #define PAGE 4096
-#define VERSION 2
+#define VERSION 3
 
 _Static_assert(sizeof(pipc__cuda_handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
 
@@ -55,15 +55,16 @@ pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc_
         x->bytes = BLOCK;
     x->area_bytes =
         (x->bytes - PIPC__FLAGS_BYTES) / PIPC__BUFFERS / PIPC__SPLIT_BYTES * PIPC__SPLIT_BYTES;
-    pipc_status_t st = alloc_zeroed(x, &x->own, x->bytes, "staging", err);
+    pipc_status_t st = alloc_zeroed(x, &x->own, x->bytes + PIPC__LL_BYTES, "staging", err);
     if (!st)
         st = alloc_zeroed(x, &x->state, sizeof(pipc__lane_state_t), "state", err);
     if (!st)
         st = reach_page(x, err);
     if (!st)
-        st = pipc__segment_create(&x->own_host, x->bytes, &x->host_handle, err);
+        st = pipc__segment_create(&x->own_host, x->bytes + PIPC__LL_BYTES, &x->host_handle, err);
     x->args.area_bytes = x->area_bytes;
     x->args.state = (pipc__lane_state_t *)x->state;
+    x->args.scrub[0] = (char *)x->own + x->bytes;
     return st;
 }
 
@@ -142,6 +143,7 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
 {
     pipc__cuda_handle_t h = {.version = VERSION,
                              .most_blocks = x->most_blocks,
+                             .capacity = x->capacity,
                              .bytes = x->bytes,
                              .host = x->host_handle};
     CUdeviceptr base = 0;
@@ -269,7 +271,8 @@ static pipc_status_t judge_handle(const pipc__cuda_exec_t *x, int r, pipc__error
     const pipc__cuda_handle_t *h = &x->handle[r];
     char name[128];
 
-    if (h->version == VERSION && h->bytes == x->bytes && h->most_blocks >= 1)
+    if (h->version == VERSION && h->bytes == x->bytes && h->most_blocks >= 1 &&
+        h->capacity >= 1)
         return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_MISMATCH,
                       "%s has staging of %llu bytes (version %u), this "
@@ -294,6 +297,8 @@ pipc_status_t pipc__cuda_take_handles(pipc__cuda_exec_t *x,
         /* The least of all: every rank comes to the same number. */
         if (!st && h->most_blocks < x->most_blocks)
             x->most_blocks = h->most_blocks;
+        if (!st && h->capacity < x->capacity)
+            x->capacity = h->capacity;
     }
     x->args.staging[x->rank] = (char *)x->own;
     x->args.rank = x->rank;

@@ -4,6 +4,7 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/control.c runtime/exec/control.h \
 	runtime/exec/cpu.c \
 	runtime/exec/exec.c runtime/exec/exec.h \
+	runtime/exec/ll.c runtime/exec/ll.h \
 	runtime/exec/nccl.c runtime/exec/nccl.h \
 	runtime/exec/perturb.h \
 	runtime/exec/probe.c runtime/exec/probe.h \
@@ -28,17 +29,20 @@ EXEC_CUDA_SOURCES = \
 	runtime/exec/cuda_driver.c runtime/exec/cuda_driver.h \
 	runtime/exec/cuda_exec.h \
 	runtime/exec/cuda_host.c \
+	runtime/exec/cuda_ll.c \
 	runtime/exec/cuda_memory.c \
+	runtime/exec/cuda_order.c \
 	runtime/exec/cuda_probe.c
 if HAVE_CUDA
 noinst_LTLIBRARIES += libpipc-exec-cuda.la
 libpipc_exec_cuda_la_SOURCES = $(EXEC_CUDA_SOURCES)
-nodist_libpipc_exec_cuda_la_SOURCES = kernels/allreduce_fatbin.c kernels/probe_fatbin.c
+nodist_libpipc_exec_cuda_la_SOURCES = kernels/allreduce_fatbin.c kernels/ll_fatbin.c \
+	kernels/probe_fatbin.c
 libpipc_exec_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 
 check_LTLIBRARIES += libpipc-exec-cuda-perturb.la
 libpipc_exec_cuda_perturb_la_SOURCES = $(EXEC_CUDA_SOURCES)
 nodist_libpipc_exec_cuda_perturb_la_SOURCES = kernels/allreduce_perturb_fatbin.c \
-	kernels/probe_perturb_fatbin.c
+	kernels/ll_perturb_fatbin.c kernels/probe_perturb_fatbin.c
 libpipc_exec_cuda_perturb_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
 endif

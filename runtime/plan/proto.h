@@ -3,11 +3,32 @@
 #ifndef PIPC_PLAN_PROTO_H
 #define PIPC_PLAN_PROTO_H
 
+#include <stddef.h>
+
 typedef enum pipc__proto {
     PIPC__PROTO_SIMPLE, /* flags beside the data: kernels/allreduce.cu, the CPU executor */
-    PIPC__PROTO_LL,     /* flags in the data: small messages, one-shot alone */
+    PIPC__PROTO_LL,     /* flags in the data: kernels/ll.cu; small messages, one-shot alone */
     PIPC__PROTO_CE,     /* copy engines */
     PIPC__PROTOS
 } pipc__proto_t;
+
+/* What LL has on each rank, beside staging: two areas of this many bytes, each cut among the other
+ * ranks. Half of it is flags. */
+#define PIPC__LL_AREA_BYTES ((size_t)2 << 20)
+#define PIPC__LL_TILE_BYTES ((size_t)1024) /* what a warp writes: 512 bytes of data */
+
+/* Bytes of an area that are one sender's. */
+static inline size_t pipc__ll_slot_bytes(int nranks)
+{
+    size_t slot = PIPC__LL_AREA_BYTES / (size_t)(nranks > 1 ? nranks - 1 : 1);
+
+    return slot - slot % PIPC__LL_TILE_BYTES;
+}
+
+/* The longest message of LL, in bytes: 1 MB of 2 ranks, 349184 of 4, 149504 of 8, 69632 of 16. */
+static inline size_t pipc__ll_bytes_max(int nranks)
+{
+    return pipc__ll_slot_bytes(nranks) / 2;
+}
 
 #endif
