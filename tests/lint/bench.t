@@ -14,12 +14,18 @@ usage() {
 
 # shellcheck disable=SC2016 # evaluated by the test
 for bad in '-b x' '-b -1' '-b 8Q' '-f 1' '-i 0' '-n 0' '-w -1' '-d moon' '-o moon' '-c 2' '-G 0' '--backend moon' \
-    '--plan moon' '--peer moon' '--peer ncclx' '-b 16 -e 8' 'stray' '--moon'; do
+    '--plan moon' '--peer moon' '--peer ncclx' '-b 16 -e 8' 'stray' '--moon' \
+    '--peer nccl:moon' '--peer nccl:' '--peer nccl:host-symmetric' '--peer nccl:best:' '--peer mpi:' \
+    '--proto moon' '--proto ll --plan ring' '--blocks 0' '--blocks x' '--sms 0' '--sms -1' '--sms most' '--sms 4x' \
+    '--rounds 0' '--burst 0' '-n 1001 --rounds 1000' '-G 1001 --burst 1000' \
+    '--limit 0 --plot x' '--limit x --plot x' '--limit nan --plot x' '--limit 5' '--plot x -d all' '--plot x -o all'; do
     # shellcheck disable=SC2086 # words
     ok "refused: $bad" usage $bad
 done
 usage -d moon
 like 'the refusal lists the types' "$(cat err)" 'one of float, half, int32,.* all'
+usage --peer nccl:moon
+like "the refusal lists NCCL's variants" "$(cat err)" 'host.*best.*ring-ll128.*tree.*symmetric'
 ok '--help succeeds' "$bench" --help
 is '--version names the program' "$("$bench" --version | cut -d ' ' -f 1)" pcie-ipc-bench
 

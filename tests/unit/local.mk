@@ -304,3 +304,23 @@ tests_unit_nccl_LDADD = libpipc-exec.la $(UNIT_LIBS)
 EXTRA_tests_unit_nccl_DEPENDENCIES = tests/unit/nccl_fake.la
 tests_unit_nccl_fake_la_SOURCES = tests/unit/nccl_fake.c
 tests_unit_nccl_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/bench_results tests/unit/bench_chart tests/unit/bench_nccl
+check_LTLIBRARIES += tests/unit/bench_nccl_fake.la
+endif
+tests_unit_bench_results_SOURCES = tests/unit/bench_results.c \
+	runtime/tools/bench/results.c runtime/tools/bench/results.h
+tests_unit_bench_results_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bench_results_LDADD = $(UNIT_LIBS) -lm
+tests_unit_bench_chart_SOURCES = tests/unit/bench_chart.c runtime/tools/chart.c runtime/tools/chart.h
+tests_unit_bench_chart_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bench_chart_LDADD = $(CMOCKA_LIBS) -lm
+tests_unit_bench_nccl_SOURCES = tests/unit/bench_nccl.c \
+	runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c \
+	runtime/tools/bench/device_cpu.c runtime/tools/bench/measure.c runtime/tools/bench/overlap.c \
+	runtime/tools/bench/peer.c runtime/tools/bench/peer_nccl.c runtime/tools/bench/results.c
+tests_unit_bench_nccl_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bench_nccl_LDADD = libpipc-comm.la $(CMOCKA_LIBS) -lm
+tests_unit_bench_nccl_fake_la_SOURCES = tests/unit/bench_nccl_fake.c
+tests_unit_bench_nccl_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
