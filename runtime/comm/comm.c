@@ -98,7 +98,9 @@ static int run(pipc_comm_t *c, pipc__exec_call_t *call, size_t bytes, pipc__erro
         ops->captures(c->exec, call->stream, &in_graph, err))
         return -1;
     pipc__choice_t choice = pipc__comm_choice(c, bytes, in_graph);
-    call->plan = choice.algo < PIPC__PLAN_KINDS ? c->plan[choice.algo] : NULL;
+    if (choice.algo == PIPC__ALGO_NCCL)
+        return ops->other(c->exec, call, pipc__nccl_allreduce, c->nccl, err) ? -1 : choice.algo;
+    call->plan = c->plan[choice.algo];
     call->proto = choice.proto;
     call->blocks = choice.blocks;
     return ops->run(c->exec, call, err) ? -1 : choice.algo;
@@ -139,6 +141,8 @@ static pipc_status_t poll(pipc_comm_t *c, pipc__error_t *err)
     if (pthread_mutex_trylock(&c->lock))
         return PIPC_OK;
     pipc_status_t st = c->exec->ops->poll(c->exec, err);
+    if (!st && c->nccl)
+        st = pipc__nccl_poll(c->nccl, err);
     pthread_mutex_unlock(&c->lock);
     return st;
 }
@@ -176,7 +180,7 @@ pipc_status_t pipc_comm_abort(pipc_comm_t *c)
     return PIPC_OK;
 }
 
-/* Handles close, then all meet, then memory is freed: a peer that still had our memory mapped when
+/* NCCL first, as long as all that was enqueued has run. Handles close, then all meet, then memory is freed: a peer that still had our memory mapped when
  * it was freed would fault. */
 pipc_status_t pipc_comm_destroy(pipc_comm_t *c)
 {
@@ -188,6 +192,7 @@ pipc_status_t pipc_comm_destroy(pipc_comm_t *c)
     st = c->exec->ops->drain(c->exec, &err);
     if (!st)
         st = dead(c);
+    pipc__nccl_close(c->nccl, !st);
     c->exec->ops->disconnect(c->exec);
     pipc__control_leave(c->ctl);
     if (!st)
@@ -234,6 +239,8 @@ pipc_status_t pipc_comm_stats(const pipc_comm_t *c, pipc_comm_stats_t *stats)
         s.calls += s.plan[k].calls;
         s.bytes += s.plan[k].bytes;
     }
+    s.pairs_p2p = c->paths.p2p;
+    s.pairs_host = c->paths.host;
     memcpy(stats, &s, given);
     return PIPC_OK;
 }

@@ -6,7 +6,9 @@
 #include <pcie-ipc/comm.h>
 #include <pthread.h>
 
+#include "runtime/comm/paths.h"
 #include "runtime/exec/exec.h"
+#include "runtime/exec/nccl.h"
 #include "runtime/plan/generate.h"
 #include "runtime/plan/shape.h"
 #include "runtime/tune/table.h"
@@ -17,8 +19,11 @@ struct pipc_comm {
     int rank, size;
     pipc__control_t *ctl;
     pipc__exec_t *exec;
+    pipc__paths_t paths; /* by which memory each pair meets */
     pipc__shape_t shape; /* how the ranks stand, as plans see it */
     pipc__table_t table;
+    char table_from[256]; /* its file; "shipped", "asked for" */
+    pipc__nccl_t *nccl;   /* NULL: no row of the table is NCCL's */
     pipc__plan_t *plan[PIPC__PLAN_KINDS]; /* those that the table names; the others NULL */
     pthread_mutex_t lock; /* of exec's run, poll and drain, which know no threads */
     _Atomic uint64_t calls, empty; /* that were begun; of count 0 */

@@ -1,7 +1,7 @@
 /* comm/create.c - how ranks become a communicator.
  *
  *     own page, own staging ----> record --exchange--> everybody's records --judge-->
- *     map pages, start watchdog, shape, plans, map staging --vote--> communicator
+ *     map pages, start watchdog, probe paths, shape, plans, map staging --vote--> communicator
  *
  * Whatever fails before the exchange travels in the record, whatever fails after it in the vote, so
  * that all ranks succeed or all fail and none waits for one that gave up.
@@ -13,9 +13,12 @@
 #include "config.h"
 #include "runtime/base/hash.h"
 #include "runtime/base/log.h"
+#include "runtime/comm/choose.h"
 #include "runtime/comm/comm.h"
+#include "runtime/comm/paths.h"
 #include "runtime/comm/plans.h"
 #include "runtime/comm/request.h"
+#include "runtime/comm/tables.h"
 #include "runtime/comm/way.h"
 
 #define DEFAULT_STAGING_CPU ((size_t)8 << 20)
@@ -29,7 +32,7 @@ _Static_assert(PIPC__RECORD_HANDLE == PIPC__HANDLE_MAX, "the record carries any 
 typedef struct build {
     pipc__config_t config;
     const pipc__exec_ops_t *exec; /* NULL: the choice failed */
-    int kind;                     /* of the plan that is asked for, a pipc__plan_kind_t; -1: by size */
+    int kind;                     /* of the plan that is asked for, see pipc__wish_t */
     pipc__group_t group;
     pipc__record_t mine, *all; /* all[group.size] */
     pipc_comm_t *comm;
@@ -79,8 +82,8 @@ static pipc_status_t choose_kind(build_t *b, pipc__error_t *err)
     b->kind = -1;
     if (!plan || !strcmp(plan, "auto"))
         return PIPC_OK;
-    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
-        const char *name = pipc__plan_name((pipc__plan_kind_t)k);
+    for (int k = 0; k < PIPC__ALGOS; k++) {
+        const char *name = pipc__algo_name(k);
         size_t used = strlen(names);
         snprintf(names + used, sizeof(names) - used, ", %s", name);
         if (!strcmp(plan, name))
@@ -130,6 +133,8 @@ static pipc_status_t make_own(build_t *b, pipc__error_t *err)
     snprintf(b->mine.bdf, sizeof(b->mine.bdf), "%s", place.bdf);
     snprintf(b->mine.uuid, sizeof(b->mine.uuid), "%s", place.uuid);
     b->mine.nvlink = place.nvlink;
+    b->mine.width = pipc__tables_width(place.bdf, NULL);
+    pipc__tables_machine(b->mine.gpu, b->mine.driver, place.gpu, NULL);
     pipc__way_find(b->mine.way, place.bdf, NULL, environment);
     return PIPC_OK;
 }
@@ -150,18 +155,26 @@ static void fill_record(build_t *b, pipc_status_t st, const pipc__error_t *err)
 
 /* --- after the exchange ---------------------------------------------------------------------- */
 
-/* The shape of all ranks, and the plans for it. */
+static pipc__wish_t wish_of(const build_t *b)
+{
+    return (pipc__wish_t){b->kind, on_gpu(b), &b->config.asked, environment};
+}
+
+/* The shape of all ranks, the table, and the plans that it names. */
 static pipc_status_t make_plans(build_t *b, pipc__error_t *err)
 {
     pipc_comm_t *c = b->comm;
+    pipc__wish_t wish = wish_of(b);
     pipc__error_t why;
     char text[128];
 
     pipc__plans_shape(&c->shape, b->all, b->group.size, &why);
     if (why.status)
         pipc__log(PIPC__LOG_WARN, "taking all GPUs as equally near: %s", why.text);
-    c->table = b->kind < 0 ? pipc__table_default(&c->shape, on_gpu(b))
-                           : pipc__table_fixed(b->kind);
+    pipc__paths_apply(&c->paths, &c->shape);
+    pipc_status_t st = pipc__choose_table(c, &wish, b->all, err);
+    if (st)
+        return st;
     if (c->shape.nlevels)
         pipc__log(PIPC__LOG_INFO, "%d ranks in %s", c->shape.nranks,
                   pipc__plans_describe(&c->shape, text, sizeof(text)));
@@ -186,10 +199,12 @@ static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
     pipc_status_t st = pipc__control_connect(c->ctl, b->group.self, n, control, name, err);
     b->can_vote = !st;
     if (!st)
-        st = make_plans(b, err);
-    if (!st)
         st = c->exec->ops->connect(c->exec, b->group.self, n,
                                    (const uint8_t(*)[PIPC__HANDLE_MAX])memory, err);
+    if (b->can_vote) /* collective: also where connect failed */
+        st = pipc__paths_find(&c->paths, c->exec, b->all, b->group.self, n, st, environment, err);
+    if (!st)
+        st = make_plans(b, err);
     for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++)
         if (c->plan[k])
             st = c->exec->ops->prepare(c->exec, c->plan[k], err);
@@ -261,12 +276,17 @@ static pipc_status_t build(build_t *b, const pipc__xchg_ops_t *ops, pipc__error_
     b->comm->rank = b->group.self;
     b->comm->size = b->group.size;
     st = map_peers(b, err);
+    if (b->can_vote) {
+        pipc__wish_t wish = wish_of(b);
+        st = pipc__choose_fallback(b->comm, &wish, st, err);
+    }
     return vote(b, st, err);
 }
 
 /* What create made so far, without waiting for anybody. */
 static void discard(pipc_comm_t *c)
 {
+    pipc__nccl_close(c->nccl, false);
     if (c->exec)
         c->exec->ops->destroy(c->exec);
     pipc__control_destroy(c->ctl);

@@ -3,11 +3,15 @@
 # here, and by no library that this one names.
 lib_LTLIBRARIES += libpcie-ipc.la
 COMM_SOURCES = \
+	runtime/comm/choose.c runtime/comm/choose.h \
 	runtime/comm/comm.c runtime/comm/comm.h \
 	runtime/comm/create.c \
 	runtime/comm/library.c \
+	runtime/comm/paths.c runtime/comm/paths.h \
 	runtime/comm/plans.c runtime/comm/plans.h \
+	runtime/comm/probe_cache.c runtime/comm/probe_cache.h \
 	runtime/comm/request.c runtime/comm/request.h \
+	runtime/comm/tables.c runtime/comm/tables.h \
 	runtime/comm/way.c runtime/comm/way.h
 COMM_LIBS = libpipc-exec.la libpipc-xchg.la libpipc-tune.la libpipc-core.la
 if HAVE_CUDA
@@ -18,6 +22,7 @@ endif
 # what the version script names and nothing else.
 noinst_LTLIBRARIES += libpipc-comm.la
 libpipc_comm_la_SOURCES = $(COMM_SOURCES)
+libpipc_comm_la_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_CONFDIR='"$(pipcconfdir)"'
 libpipc_comm_la_LIBADD = $(COMM_LIBS)
 
 libpcie_ipc_la_SOURCES =

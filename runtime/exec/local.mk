@@ -6,6 +6,7 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/exec.c runtime/exec/exec.h \
 	runtime/exec/ll.c runtime/exec/ll.h \
 	runtime/exec/nccl.c runtime/exec/nccl.h \
+	runtime/exec/path_hint.c runtime/exec/path_hint.h \
 	runtime/exec/perturb.h \
 	runtime/exec/probe.c runtime/exec/probe.h \
 	runtime/exec/reduce.c runtime/exec/reduce.h runtime/exec/reduce_type.h \

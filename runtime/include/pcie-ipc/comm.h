@@ -82,8 +82,9 @@ typedef enum pipc_exchange {
 
 /* By which memory the ranks reach each other. */
 typedef enum pipc_path {
-    PIPC_PATH_AUTO = 0, /* the environment's PCIE_IPC_PATH (auto, p2p, host), else as P2P */
-    PIPC_PATH_P2P = 1,  /* each other's device memory; an error where a pair can't */
+    PIPC_PATH_AUTO = 0, /* the environment's PCIE_IPC_PATH (auto, p2p, host), else each pair by P2P
+                           where a probe finds that every byte comes, and by host memory elsewhere */
+    PIPC_PATH_P2P = 1,  /* each other's device memory; an error where the probe finds a pair that can't */
     PIPC_PATH_HOST = 2  /* host memory between all of them, which every GPU reaches; slower */
 } pipc_path_t;
 
@@ -110,8 +111,9 @@ typedef struct pipc_comm_config {
     size_t struct_bytes;    /* sizeof(pipc_comm_config_t) */
     pipc_backend_t backend;
     pipc_scope_t scope;     /* not read with callbacks */
-    const char *plan;       /* "auto": by size; or "one-shot", "island", ...; NULL: the environment's
-                               PCIE_IPC_PLAN, else "auto". Borrowed */
+    const char *plan;       /* "auto": by size, as the table says; or "one-shot", "island", ...; with
+                               CUDA "nccl"; NULL: the environment's PCIE_IPC_PLAN, else "auto".
+                               Borrowed */
     size_t staging_bytes;   /* staging memory of this rank, bytes; 0: 64 MiB on a GPU, 8 MiB on a CPU.
                                Rounded to whole 2 MiB on a GPU. The same on every rank */
     pipc_exchange_t exchange; /* AUTO without callbacks: the environment's PCIE_IPC_EXCHANGE (auto,
@@ -121,11 +123,16 @@ typedef struct pipc_comm_config {
                                altogether, ranks create communicators in the same order */
     const pipc_callbacks_t *callbacks; /* NULL: none. Borrowed until pipc_comm_create() returns */
     pipc_path_t path;       /* the same on every rank */
+    void *nccl_comm;        /* an ncclComm_t of the program's over the same ranks in the same order,
+                               for the sizes that NCCL does, or NULL: the library makes its own where
+                               it needs one. On every rank or on none; of the libnccl.so.2 that the
+                               process has loaded. Borrowed until pipc_comm_destroy() returns; a loss
+                               of a rank does not abort it: that is the program's */
 } pipc_comm_config_t;
 
 #define PIPC_COMM_CONFIG_INIT                                                                      \
     {sizeof(pipc_comm_config_t), PIPC_BACKEND_AUTO, PIPC_SCOPE_JOB, NULL, 0, PIPC_EXCHANGE_AUTO, 0, \
-     NULL, PIPC_PATH_AUTO}
+     NULL, PIPC_PATH_AUTO, NULL}
 
 /* Create a communicator over the ranks that @config's scope, or the callbacks, name. PMIx is
  * finalised again before this returns.
@@ -192,9 +199,11 @@ typedef struct pipc_comm_stats {
         const char *name; /* "one-shot", ...: static */
         uint64_t calls, bytes;
     } plan[PIPC_STATS_PLANS];
+    int pairs_p2p, pairs_host; /* pairs of ranks, each direction one, that meet in device memory (CPU:
+                                  in each other's segments) and in host memory */
 } pipc_comm_stats_t;
 
-#define PIPC_COMM_STATS_INIT {sizeof(pipc_comm_stats_t), 0, 0, 0, {{NULL, 0, 0}}}
+#define PIPC_COMM_STATS_INIT {sizeof(pipc_comm_stats_t), 0, 0, 0, {{NULL, 0, 0}}, 0, 0}
 
 /* Fill the first struct_bytes bytes of @stats. A call with count 0 counts, but under no plan; one
  * that was captured in a graph counts once, when it was captured. Not collective, does not wait, any
