@@ -410,6 +410,31 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
     return st;
 }
 
+/* Between the calls, as one of them: what @enqueue puts on the stream waits for the call before, and
+ * the next one for it. Its kernels and ours could otherwise wait for each other's blocks. */
+static pipc_status_t other(pipc__exec_t *exec, const pipc__exec_call_t *call,
+                           pipc__enqueue_t *enqueue, void *arg, pipc__error_t *err)
+{
+    pipc__cuda_exec_t *x = self(exec);
+    bool pushed, capturing;
+
+    if (x->broken.status || pipc__control_state(x->base.ctl, NULL))
+        return poll_last(exec, err);
+    pipc_status_t st = enter_or_fail(x, &pushed, err);
+    if (st)
+        return st;
+    x->last_call = call->number;
+    CUresult rc = pipc__cuda_order_before(x, call->stream, &capturing);
+    if (!rc)
+        st = enqueue(arg, call, err);
+    if (!rc && !st)
+        rc = pipc__cuda_order_other(x, call->stream, capturing);
+    if (rc)
+        st = latch_failure(x, rc, "ordering NCCL's call", err);
+    leave(x, pushed);
+    return st;
+}
+
 /* --- end ------------------------------------------------------------------------------------- */
 
 static void disconnect(pipc__exec_t *exec)
@@ -452,6 +477,7 @@ const pipc__exec_ops_t pipc__exec_cuda = {
     .prepare = prepare,
     .run = run,
     .captures = captures,
+    .other = other,
     .poll = poll_last,
     .drain = drain,
     .disconnect = disconnect,

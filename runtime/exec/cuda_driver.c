@@ -28,6 +28,7 @@ static const struct entry newer[] = {
     {"cuStreamGetId", offsetof(pipc__cuda_t, StreamGetId)},
     {"cuFuncLoad", offsetof(pipc__cuda_t, FuncLoad)},
     {"cuStreamWaitValue64_v2", offsetof(pipc__cuda_t, StreamWaitValue64)},
+    {"cuStreamWriteValue64_v2", offsetof(pipc__cuda_t, StreamWriteValue64)},
     {"cuStreamGetCaptureInfo_v2", offsetof(pipc__cuda_t, StreamGetCaptureInfo)},
     {"cuStreamUpdateCaptureDependencies",
      offsetof(pipc__cuda_t, StreamUpdateCaptureDependencies)},

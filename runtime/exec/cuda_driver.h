@@ -76,8 +76,8 @@
 /* Newer functions, with the types of cuda.h of the driver that brought them; NULL without. */
 typedef CUresult (*pipc__cuStreamGetId_t)(CUstream stream, unsigned long long *id); /* 12.0 */
 typedef CUresult (*pipc__cuFuncLoad_t)(CUfunction function);                        /* 12.4 */
-typedef CUresult (*pipc__cuStreamWaitValue64_t)(CUstream stream, CUdeviceptr at, uint64_t value,
-                                                unsigned int flags); /* 11.7 */
+typedef CUresult (*pipc__cuStreamValue64_t)(CUstream stream, CUdeviceptr at, uint64_t value,
+                                            unsigned int flags); /* 11.7 */
 typedef CUresult (*pipc__cuStreamGetCaptureInfo_t)(CUstream stream, CUstreamCaptureStatus *status,
                                                    uint64_t *id, CUgraph *graph,
                                                    const CUgraphNode **ahead,
@@ -96,7 +96,7 @@ typedef struct pipc__cuda {
 #undef PIPC__CUDA_MEMBER
     pipc__cuStreamGetId_t StreamGetId;
     pipc__cuFuncLoad_t FuncLoad;
-    pipc__cuStreamWaitValue64_t StreamWaitValue64;
+    pipc__cuStreamValue64_t StreamWaitValue64, StreamWriteValue64;
     pipc__cuStreamGetCaptureInfo_t StreamGetCaptureInfo;
     pipc__cuStreamUpdateCaptureDependencies_t StreamUpdateCaptureDependencies;
     pipc__cuGraphAddEventRecordNode_t GraphAddEventRecordNode;

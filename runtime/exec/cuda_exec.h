@@ -115,6 +115,8 @@ pipc_status_t pipc__cuda_order_init(pipc__cuda_exec_t *x, pipc__error_t *err);
 void pipc__cuda_order_end(pipc__cuda_exec_t *x);
 /* Before and after each launch on @stream; *capturing says whether it goes into a graph. */
 CUresult pipc__cuda_order_before(pipc__cuda_exec_t *x, CUstream stream, bool *capturing);
+/* The same behind something that is no kernel of ours and counts nothing. */
+CUresult pipc__cuda_order_other(pipc__cuda_exec_t *x, CUstream stream, bool capturing);
 CUresult pipc__cuda_order_after(pipc__cuda_exec_t *x, CUstream stream, bool capturing);
 /* See to it that order.last comes behind all launches so far; waits for nothing. */
 CUresult pipc__cuda_order_settle(pipc__cuda_exec_t *x);

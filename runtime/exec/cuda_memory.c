@@ -153,6 +153,8 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
     if (!st)
         st = find_uuid(x, place->uuid, err);
     if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, DeviceGetName, place->gpu, sizeof(place->gpu), x->device);
+    if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, MemGetAddressRange, &base, &whole, x->own);
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, IpcGetMemHandle, &h.ipc, x->own);

@@ -46,7 +46,7 @@ pipc_status_t pipc__cuda_order_init(pipc__cuda_exec_t *x, pipc__error_t *err)
      * recorded. */
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, EventRecord, o->last, x->stream);
-    if (!st && x->cu->StreamWaitValue64 && x->cu->StreamGetId &&
+    if (!st && x->cu->StreamWaitValue64 && x->cu->StreamWriteValue64 && x->cu->StreamGetId &&
         !x->cu->DeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
                                    x->device))
         o->counts = can;
@@ -191,6 +191,23 @@ CUresult pipc__cuda_order_after(pipc__cuda_exec_t *x, CUstream stream, bool capt
     o->launched++;
     if (o->counts && !o->captured)
         return CUDA_SUCCESS;
+    o->recorded = o->launched;
+    return x->cu->EventRecord(o->last, stream);
+}
+
+/* Nobody else moves the count on, so the stream does: when it comes to this, all launches before have
+ * been counted. What hangs beside a captured stream is behind the last call of ours only; a record
+ * in the stream itself is right whatever NCCL left there. */
+CUresult pipc__cuda_order_other(pipc__cuda_exec_t *x, CUstream stream, bool capturing)
+{
+    pipc__cuda_order_t *o = &x->order;
+
+    if (capturing)
+        return x->cu->EventRecordWithFlags(o->last, stream, CU_EVENT_RECORD_EXTERNAL);
+    o->launched++;
+    if (o->counts && !o->captured)
+        return x->cu->StreamWriteValue64(stream, x->state + offsetof(pipc__lane_state_t, calls),
+                                         o->launched, CU_STREAM_WRITE_VALUE_DEFAULT);
     o->recorded = o->launched;
     return x->cu->EventRecord(o->last, stream);
 }

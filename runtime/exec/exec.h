@@ -25,6 +25,7 @@ typedef struct pipc__exec pipc__exec_t;
 typedef struct pipc__exec_place {
     char bdf[16];  /* "0000:41:00.0" */
     char uuid[48]; /* "GPU-..." */
+    char gpu[64];  /* "NVIDIA H200" */
     bool nvlink;   /* NVLink joins it to every other GPU that this process sees, and it sees one */
 } pipc__exec_place_t;
 
@@ -45,6 +46,8 @@ typedef struct pipc__exec_call {
     pipc__proto_t proto;
     int blocks; /* thread blocks at most; 0: the executor's default. CPU: ignored */
 } pipc__exec_call_t;
+
+typedef pipc_status_t pipc__enqueue_t(void *arg, const pipc__exec_call_t *call, pipc__error_t *err);
 
 typedef struct pipc__exec_ops {
     const char *name; /* "cpu", "cuda" */
@@ -70,6 +73,10 @@ typedef struct pipc__exec_ops {
     pipc_status_t (*run)(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err);
     /* Is the stream being captured into a graph? NULL where there are no graphs. */
     pipc_status_t (*captures)(pipc__exec_t *exec, void *stream, bool *yes, pipc__error_t *err);
+    /* Have something else that the ranks do together enqueued, in turn with the calls:
+     * enqueue(arg, call, err) puts it on call->stream. NULL where nothing is enqueued. */
+    pipc_status_t (*other)(pipc__exec_t *exec, const pipc__exec_call_t *call,
+                           pipc__enqueue_t *enqueue, void *arg, pipc__error_t *err);
     /* What went wrong since, if anything did, without waiting. */
     pipc_status_t (*poll)(pipc__exec_t *exec, pipc__error_t *err);
     /* Wait until nothing that was enqueued runs any more. */

@@ -12,9 +12,11 @@
 #include "runtime/base/error.h"
 
 #define PIPC__RECORD_MAGIC 0x43504950u /* "PIPC" in memory on little-endian machines */
-#define PIPC__RECORD_VERSION 2
+#define PIPC__RECORD_VERSION 3
 #define PIPC__RECORD_HANDLE 160
 #define PIPC__RECORD_WAY 128
+#define PIPC__RECORD_GPU 64
+#define PIPC__RECORD_DRIVER 32
 
 /* Fixed widths, no padding, little-endian: every Linux on which CUDA runs is. Versions differ when
  * the layout does; @bytes then still is at the same place. */
@@ -35,6 +37,10 @@ typedef struct pipc__record {
     int32_t minor; /* of the GPU, -1 unknown */
     char bdf[16], uuid[48];
     char way[PIPC__RECORD_WAY]; /* through the machine to the GPU, as plan/shape.h says; "" unknown */
+    char gpu[PIPC__RECORD_GPU]; /* "NVIDIA H200"; of a rank on a CPU "cpu AMD EPYC ..." */
+    char driver[PIPC__RECORD_DRIVER]; /* "580.159.04"; "" none or unknown */
+    uint32_t width;    /* lanes of the GPU's link now; 0 unknown */
+    uint32_t reserved; /* 0 */
     uint32_t nvlink; /* 1: all other GPUs that this rank sees are joined to its own by NVLink */
     uint32_t path;   /* pipc_path_t */
     uint64_t staging_bytes;

@@ -1,0 +1,150 @@
+/* comm/choose.c - see choose.h */
+#include "runtime/comm/choose.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/log.h"
+#include "runtime/comm/tables.h"
+
+/* What the ranks tell each other of their files. */
+typedef struct finding {
+    uint64_t digest; /* 0: no file */
+    char from[256];
+    char why[320]; /* what speaks against a file; "" nothing */
+} finding_t;
+
+_Static_assert(sizeof(finding_t) <= PIPC__GATHER_MAX, "a finding fits a gather");
+
+/* All the same? Else *other is the first rank that differs from rank 0. */
+static bool agree(const finding_t *all, int n, int *other)
+{
+    for (*other = 1; *other < n; ++*other)
+        if (all[*other].digest != all[0].digest)
+            return false;
+    return true;
+}
+
+/* One line a communicator, from its rank 0. */
+static void tell(const pipc_comm_t *c, const finding_t *all, bool same, int other)
+{
+    char name[128];
+    int r = 0;
+
+    if (c->rank)
+        return;
+    if (!same) {
+        const finding_t *f = &all[other];
+        pipc__log(PIPC__LOG_WARN, "%s has another table (%.255s%s%.319s) than rank 0 (%.255s%s%.319s); "
+                  "all ranks use the shipped one", pipc__control_name(c->ctl, other, name, sizeof(name)),
+                  f->digest ? f->from : "none", *f->why ? ": " : "", f->why,
+                  all[0].digest ? all[0].from : "none", *all[0].why ? ": " : "", all[0].why);
+        return;
+    }
+    while (r < c->size && !*all[r].why)
+        r++;
+    if (r < c->size)
+        pipc__log(PIPC__LOG_WARN, "%.319s; %s", all[r].why,
+                  all[0].digest ? "it is used because PCIE_IPC_TABLE names it"
+                                : "the shipped table is used");
+    else if (all[0].digest)
+        pipc__log(PIPC__LOG_INFO, "table: %.255s", all[0].from);
+}
+
+/* The file's table, if there is one and it is the same on all ranks. */
+static pipc_status_t take_file(pipc_comm_t *c, const pipc__wish_t *wish, const pipc__record_t *recs,
+                               pipc__error_t *err)
+{
+    char from[PIPC__TABLE_PATH] = "";
+    pipc__table_key_t key;
+    pipc__table_t table;
+    finding_t mine = {0}, all[PIPC__RANKS_MAX];
+    int other = 0;
+
+    pipc__tables_key(&key, recs, c->size, &c->shape);
+    if (pipc__tables_find(&table, &key, wish->lookup, from, mine.why, sizeof(mine.why)))
+        mine.digest = pipc__table_digest(&table) | 1;
+    snprintf(mine.from, sizeof(mine.from), "%.*s", (int)sizeof(mine.from) - 1, from);
+    pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, err);
+    if (st)
+        return st;
+    bool same = agree(all, c->size, &other);
+    tell(c, all, same, other);
+    if (same && mine.digest) {
+        c->table = table;
+        snprintf(c->table_from, sizeof(c->table_from), "%s", mine.from);
+    }
+    return PIPC_OK;
+}
+
+/* Without NCCL: what the shipped table says in its place. */
+static void do_without_nccl(pipc_comm_t *c, bool on_gpu)
+{
+    pipc__table_t shipped = pipc__table_default(&c->shape, on_gpu);
+
+    pipc__table_replace(&c->table, PIPC__ALGO_NCCL, &shipped);
+}
+
+static pipc_status_t make_nccl(pipc_comm_t *c, const pipc__wish_t *wish, pipc__error_t *err)
+{
+    const char *path = wish->lookup("PCIE_IPC_NCCL");
+
+    return pipc__nccl_create(&c->nccl, c->ctl, c->rank, c->size, path && *path ? path : NULL,
+                             wish->config->nccl_comm, err);
+}
+
+pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish, const pipc__record_t *recs,
+                                 pipc__error_t *err)
+{
+    pipc__error_t why;
+    pipc_status_t st = PIPC_OK;
+
+    c->table = wish->kind < 0 ? pipc__table_default(&c->shape, wish->on_gpu)
+                              : pipc__table_fixed(wish->kind);
+    snprintf(c->table_from, sizeof(c->table_from), "%s", wish->kind < 0 ? "shipped" : "asked for");
+    if (wish->kind < 0)
+        st = take_file(c, wish, recs, err);
+    pipc__table_end_ll(&c->table, wish->on_gpu ? pipc__ll_bytes_max(c->size) : 0);
+    if (st || !pipc__table_names(&c->table, PIPC__ALGO_NCCL))
+        return st;
+    if (wish->on_gpu && !make_nccl(c, wish, &why))
+        return PIPC_OK;
+    if (wish->kind >= 0)
+        return wish->on_gpu ? pipc__fail(err, why.status, "%s", why.text)
+                            : pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan nccl needs GPUs; use another "
+                                         "plan with the CPU backend");
+    if (wish->on_gpu && !c->rank)
+        pipc__log(PIPC__LOG_WARN, "without NCCL, which the table asks for: %s", why.text);
+    do_without_nccl(c, wish->on_gpu);
+    return PIPC_OK;
+}
+
+pipc_status_t pipc__choose_fallback(pipc_comm_t *c, const pipc__wish_t *wish, pipc_status_t own,
+                                    pipc__error_t *err)
+{
+    int mine = own, all[PIPC__RANKS_MAX], failed = -1;
+    pipc__error_t why;
+    bool hopeless = false;
+    char name[128];
+
+    if (!wish->on_gpu || wish->kind >= 0 || wish->config->path == PIPC_PATH_P2P)
+        return own;
+    pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, &why);
+    for (int r = 0; !st && r < c->size; r++) {
+        hopeless |= all[r] && all[r] != PIPC_ERR_UNREACHABLE;
+        failed = failed < 0 && all[r] ? r : failed;
+    }
+    if (st || failed < 0 || hopeless)
+        return own;
+    if (!c->nccl && make_nccl(c, wish, &why)) {
+        if (own)
+            return own;
+        return pipc__fail(err, (pipc_status_t)all[failed], "%s could not reach its peers, and NCCL "
+                          "can't take their place: %s",
+                          pipc__control_name(c->ctl, failed, name, sizeof(name)), why.text);
+    }
+    if (c->rank == failed)
+        pipc__log(PIPC__LOG_WARN, "NCCL does it all: %s", err->text);
+    c->table = pipc__table_fixed(PIPC__ALGO_NCCL);
+    return PIPC_OK;
+}
