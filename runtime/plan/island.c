@@ -20,7 +20,8 @@
  *     stage 2                     | far sum 0 | far sum 1  | ...
  *     stage 3                                 | copy 0     | ...
  *
- * In general each chunk has a tree of ranks (owners.h). A rank sums what its neighbours below gave
+ * All-reduce of groups that are uneven, or stand in groups, goes by chains instead (chains.c). Here
+ * each chunk has a tree of ranks (owners.h). A rank sums what its neighbours below gave
  * it and hands the sum to the one above; the root sums too, and the result goes the same way down.
  * Two roots exchange their sums and add them up in the same order, so that both get the same bits.
  * On a flat shape this is two-shot, pipelined. Reduce-scatter is the way up, all-gather the way
@@ -39,6 +40,7 @@
 #include <stdlib.h>
 
 #include "runtime/plan/build.h"
+#include "runtime/plan/chains.h"
 #include "runtime/plan/owners.h"
 
 enum { PUSH, SUM, TOP, TAKE }; /* the stages; those without jobs are left out */
@@ -316,8 +318,15 @@ static void measure(island_t *k, int turn)
 void pipc__build_island(pipc__build_t *b)
 {
     island_t k = {.b = b};
+    pipc__parts_t parts;
     int nstages = 0;
 
+    pipc__parts_make(&parts, b->shape);
+    pipc__parts_pair(&parts);
+    if (b->plan->collective == PIPC__ALLREDUCE && pipc__chains_suit(&parts)) {
+        pipc__build_chains(b, &parts);
+        return;
+    }
     pipc__owners_make(&k.o, b->shape, b->plan->collective);
     k.pieces = (k.o.nturns + k.o.breadth - 1) / k.o.breadth;
     b->plan->nchunks = k.o.nturns;

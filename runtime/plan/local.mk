@@ -8,6 +8,7 @@ libpipc_core_la_SOURCES += \
 	runtime/plan/host.c runtime/plan/host.h \
 	runtime/plan/island.c \
 	runtime/plan/json.h runtime/plan/json_read.c runtime/plan/json_write.c \
+	runtime/plan/chains.c runtime/plan/chains.h \
 	runtime/plan/owners.c runtime/plan/owners.h \
 	runtime/plan/plan.h runtime/plan/proto.h \
 	runtime/plan/ring.c \

@@ -71,10 +71,9 @@ static int pair(pipc__parts_t *t, int at)
     return t->n++;
 }
 
-/* Groups at the top, if their number is even, go in pairs, pairs of pairs, until there are two or
- * an odd number. With four groups a root would get from three at the same time; in pairs everybody
- * has one peer at a time, over as many bytes. */
-static void pair_groups(pipc__parts_t *t)
+/* With four groups a root would get from three at the same time; in pairs everybody has one peer at
+ * a time, over as many bytes. */
+void pipc__parts_pair(pipc__parts_t *t)
 {
     pipc__part_t *root = &t->part[t->root];
 
@@ -327,7 +326,7 @@ void pipc__owners_make(pipc__owners_t *o, const pipc__shape_t *shape, pipc__coll
 
     pipc__parts_make(&parts, shape);
     if (collective == PIPC__ALLREDUCE)
-        pair_groups(&parts);
+        pipc__parts_pair(&parts);
     int cost = make_owners(o, &parts, collective, false);
     int other_cost = make_owners(&other, &parts, collective, true);
     if (other_cost * o->nturns < cost * other.nturns)

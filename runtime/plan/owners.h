@@ -41,6 +41,10 @@ typedef struct pipc__parts {
 
 void pipc__parts_make(pipc__parts_t *parts, const pipc__shape_t *shape);
 
+/* Groups at the top, if their number is even, go in pairs, pairs of pairs, until there are two or an
+ * odd number. */
+void pipc__parts_pair(pipc__parts_t *parts);
+
 /* The ways of all chunks, in the order in which the pipeline takes them: @breadth turns at a time,
  * whose roots are different ranks, or in different groups, make a piece. */
 typedef struct pipc__owners {

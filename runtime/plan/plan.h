@@ -39,10 +39,10 @@
 #endif
 
 #define PIPC__RANKS_MAX 16  /* ranks of one communicator on one node */
-#define PIPC__STAGES_MAX 4  /* programs of a rank that run at the same time */
+#define PIPC__STAGES_MAX 5  /* programs of a rank that run at the same time */
 #define PIPC__CHUNKS_MAX 64 /* chunks of a round */
 #define PIPC__SLOTS_MAX 64  /* staging slots a rank: about two a chunk */
-#define PIPC__FLAGS_MAX 96  /* flags a rank and lane: one a slot, and those between stages */
+#define PIPC__FLAGS_MAX 112 /* flags a rank and lane: one a slot, and those between stages */
 #define PIPC__BUFFERS 2     /* staging areas; round g uses area g mod 2 */
 #define PIPC__SPLIT_BYTES 128 /* chunks and lanes begin at multiples of it: one cache line of a GPU */
 

@@ -242,7 +242,18 @@ static const shape_case_t *case_of(const char *name)
     return NULL;
 }
 
-/* Nothing but the join holds the first stage back: it waits for nobody else. */
+/* Take out of all stages the wait with which they end, if they do: it lets them begin a round. */
+static void take_out_join(pipc__plan_t *p)
+{
+    for (int i = 0; i < p->nranks * p->nstages; i++) {
+        pipc__program_t *program = &p->program[i / p->nstages][i % p->nstages];
+        if (program->nops && program->ops[program->nops - 1].kind == PIPC__WAIT)
+            program->nops--;
+    }
+}
+
+/* Of one stage alone is not enough: where it waits for others that have joined, it is held back,
+ * too. */
 static void without_its_join_an_island_is_refused(void **state)
 {
     static const char *const names[] = {"flat 3", "1+2", "2+2", "3+1", "2x(2x2)"};
@@ -250,14 +261,12 @@ static void without_its_join_an_island_is_refused(void **state)
     (void)state;
     for (int i = 0; i < 5 * COLLECTIVES; i++) {
         pipc__shape_t s;
-        pipc__error_t err;
         make_shape(case_of(names[i / COLLECTIVES]), &s);
         pipc__plan_t *p = make(&s, PIPC__ISLAND, (pipc__collective_t)(i % COLLECTIVES));
         pipc__check_call_t calls[3] = {{p, 3, 2, true}, {p, 1, 1, true}, {p, 3, 2, true}};
-        pipc__program_t *first = &p->program[1][0];
-        assert_int_equal(pipc__plan_check(calls, 3, PIPC__BUFFERS, &err), PIPC_OK);
-        assert_int_equal(first->ops[--first->nops].kind, PIPC__WAIT);
-        if (!pipc__plan_check(calls, 3, PIPC__BUFFERS, &err))
+        assert_int_equal(pipc__plan_check(calls, 3, PIPC__BUFFERS, NULL), PIPC_OK);
+        take_out_join(p);
+        if (!pipc__plan_check(calls, 3, PIPC__BUFFERS, NULL))
             fail_msg("%s, collective %d", names[i / COLLECTIVES], i % COLLECTIVES);
         pipc__plan_free(p);
     }
@@ -363,12 +372,12 @@ static const struct promise {
     {"4+4", PIPC__PERMUTED, PIPC__ALLGATHER, 0.875, 2, 7},
     {"flat 8", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 0, 2},
     {"flat 8", PIPC__TWO_SHOT, PIPC__ALLREDUCE, 1.75, 0, 2},
-    {"5+3", PIPC__ISLAND, PIPC__ALLREDUCE, 1.8, 1, 3},
+    {"5+3", PIPC__ISLAND, PIPC__ALLREDUCE, 1.8, 1, 19},
     {"2+2", PIPC__ISLAND, PIPC__ALLREDUCE, 1.5, 1, 3},
-    {"2+2+2+2", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 1.5, 12},
-    {"3+1", PIPC__ISLAND, PIPC__ALLREDUCE, 5. / 3, 1, 2},
-    {"1+7", PIPC__ISLAND, PIPC__ALLREDUCE, 13. / 7, 1, 2},
-    {"2x(2x2)", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 1, 12},
+    {"2+2+2+2", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 1.5, 9},
+    {"3+1", PIPC__ISLAND, PIPC__ALLREDUCE, 5. / 3, 1, 11},
+    {"1+7", PIPC__ISLAND, PIPC__ALLREDUCE, 13. / 7, 1, 31},
+    {"2x(2x2)", PIPC__ISLAND, PIPC__ALLREDUCE, 1.75, 1, 9},
     {"2x(2x2)", PIPC__RING, PIPC__ALLREDUCE, 1.75, 1.75, 14},
     {"2+2 interleaved", PIPC__RING, PIPC__ALLREDUCE, 1.5, 1.5, 6},
 };
