@@ -126,7 +126,7 @@ static __device__ void copy_part(char *dst, const char *src, size_t bytes)
 
 /* dst = src[0] op src[1] op ... in the program's order, which makes the result the same bits on
  * every rank. dst may be one of the sources: a thread reads its packs of all sources before it
- * writes. */
+ * writes. There are two sources at least, and in most plans no more: both are loaded at once. */
 template <class R>
 static __device__ void reduce_aligned(const pipc__lane_args_t &a, const lane_round &k,
                                       const pipc__op_t &op, size_t at, char *dst, uint32_t packs)
@@ -135,14 +135,17 @@ static __device__ void reduce_aligned(const pipc__lane_args_t &a, const lane_rou
 
 #pragma unroll 1
     for (uint32_t i = threadIdx.x; i < packs; i += R::unroll * PIPC__LANE_THREADS) {
-        uint4 v[R::unroll];
+        uint4 v[R::unroll], w[R::unroll];
         R r[R::unroll];
         load_packs<R::unroll>(v, address(a, k, op.src[0], at), i, packs);
+        load_packs<R::unroll>(w, address(a, k, op.src[1], at), i, packs);
 #pragma unroll
-        for (int q = 0; q < R::unroll; q++)
+        for (int q = 0; q < R::unroll; q++) {
             r[q].first(v[q], op.pre & 1, s);
+            r[q].next(w[q], op.pre >> 1 & 1, s);
+        }
 #pragma unroll 1
-        for (int n = 1; n < op.nsrc; n++) {
+        for (int n = 2; n < op.nsrc; n++) {
             load_packs<R::unroll>(v, address(a, k, op.src[n], at), i, packs);
 #pragma unroll
             for (int q = 0; q < R::unroll; q++)
@@ -283,7 +286,7 @@ template <class R>
 static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k,
                                  const pipc__op_t *program, int nops)
 {
-    bool met = false; /* a barrier stands between the last data that was moved and here */
+    bool met = true; /* a barrier stands between the last data that was moved and here */
 
     for (int i = 0; i < nops;) {
         const pipc__op_t &op = program[i];
@@ -353,25 +356,41 @@ static __device__ void end(const pipc__lane_args_t &a, uint64_t epoch)
     }
 }
 
+/* What a round is, in shared memory: in registers it would take those that moving data needs. Two
+ * of them in turns: who is first to the next round writes while others still read this one's. */
+template <class R>
+static __device__ const lane_round &next_round(const pipc__lane_args_t &a, lane_round two[2],
+                                               uint64_t round, size_t first)
+{
+    lane_round &k = two[round % 2];
+
+    if (threadIdx.x == 0) {
+        k.lane = blockIdx.x / a.nstages;
+        k.nlanes = gridDim.x / a.nstages;
+        k.round = round;
+        k.first = first;
+        k.count = a.count - first < a.round_elems ? a.count - first : a.round_elems;
+        k.split = pipc__split(k.count, R::elem_bytes, a.nchunks, k.nlanes);
+    }
+    __syncthreads();
+    return k;
+}
+
 template <class R> static __device__ void run(const pipc__lane_args_t &a)
 {
     extern __shared__ uint32_t words[];
+    __shared__ lane_round two[2];
     int stage = stage_of(a);
-    lane_round k;
-
-    k.lane = blockIdx.x / a.nstages;
-    k.nlanes = gridDim.x / a.nstages;
     int first_op = stage ? a.stage_end[stage - 1] : 0;
     int nops = a.stage_end[stage] - first_op;
     bool alive = begin(a, a.program + first_op, nops, words);
-    k.round = *(volatile uint64_t *)&a.state->epoch;
-    for (k.first = 0; alive && k.first < a.count; k.first += k.count) {
-        k.round++;
-        k.count = a.count - k.first < a.round_elems ? a.count - k.first : a.round_elems;
-        k.split = pipc__split(k.count, R::elem_bytes, a.nchunks, k.nlanes);
+    uint64_t round = *(volatile uint64_t *)&a.state->epoch;
+
+    for (size_t first = 0; alive && first < a.count; first += a.round_elems) {
+        const lane_round &k = next_round<R>(a, two, ++round, first);
         alive = run_round<R>(a, k, (const pipc__op_t *)(const void *)words, nops);
     }
-    end(a, k.round);
+    end(a, round);
 }
 
 /* --- kernels --------------------------------------------------------------------------------- */

@@ -160,7 +160,8 @@ struct op_avg {
 
 template <class T, class O> struct reduction {
     static const int elem_bytes = T::elem_bytes;
-    static const int unroll = T::count > 8 ? 2 : 4; /* bytes take more registers to be worked on */
+    /* Accumulators take registers: bytes while they are worked on, 16-bit floats all the time. */
+    static const int unroll = T::count > 8 ? 2 : T::count == 8 ? 3 : 4;
     typename T::state state;
 
     /* @pre: this source gets the pre-op, which is the average's alone. */
