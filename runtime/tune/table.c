@@ -67,29 +67,21 @@ bool pipc__table_asks_graph(const pipc__table_t *table, size_t bytes)
     return !pipc__choice_equal(row->eager, row->graph);
 }
 
+static bool row_names(const pipc__table_row_t *row, int algo)
+{
+    return row->eager.algo == algo || row->graph.algo == algo;
+}
+
 bool pipc__table_names(const pipc__table_t *table, int algo)
 {
     int i = 0;
 
-    while (i < table->nrows && table->row[i].eager.algo != algo &&
-           table->row[i].graph.algo != algo)
+    while (i < table->nrows && !row_names(&table->row[i], algo))
         i++;
     return i < table->nrows;
 }
 
-void pipc__table_replace(pipc__table_t *table, int algo, const pipc__table_t *other)
-{
-    for (int i = 0; i < table->nrows; i++) {
-        pipc__table_row_t *r = &table->row[i];
-        if (r->eager.algo == algo)
-            r->eager = pipc__table_choose(other, r->max_bytes, false);
-        if (r->graph.algo == algo)
-            r->graph = pipc__table_choose(other, r->max_bytes, true);
-    }
-}
-
-/* A row that @bytes cuts becomes two; where there is no room for one more, LL ends with the row
- * before. */
+/* A row that @bytes cuts becomes two, unless there is no room for one more. */
 static void cut(pipc__table_t *table, size_t bytes)
 {
     int i = 0;
@@ -102,6 +94,20 @@ static void cut(pipc__table_t *table, size_t bytes)
     memmove(&table->row[i + 1], &table->row[i], (size_t)(table->nrows - i) * sizeof(table->row[0]));
     table->row[i].max_bytes = bytes;
     table->nrows++;
+}
+
+void pipc__table_replace(pipc__table_t *table, int algo, const pipc__table_t *other)
+{
+    for (int i = 0; i < other->nrows - 1; i++)
+        if (row_names(find(table, other->row[i].max_bytes), algo))
+            cut(table, other->row[i].max_bytes);
+    for (int i = 0; i < table->nrows; i++) {
+        pipc__table_row_t *r = &table->row[i];
+        if (r->eager.algo == algo)
+            r->eager = pipc__table_choose(other, r->max_bytes, false);
+        if (r->graph.algo == algo)
+            r->graph = pipc__table_choose(other, r->max_bytes, true);
+    }
 }
 
 static bool has_ll(const pipc__table_row_t *row)

@@ -47,8 +47,8 @@ bool pipc__table_asks_graph(const pipc__table_t *table, size_t bytes);
 /* Does any row name @algo? */
 bool pipc__table_names(const pipc__table_t *table, int algo);
 
-/* Where @table names @algo, what @other says for those sizes in its place (at the row's end). For
- * NCCL that is not there. */
+/* Where @table names @algo, what @other says for those sizes in its place. For NCCL that is not
+ * there. */
 void pipc__table_replace(pipc__table_t *table, int algo, const pipc__table_t *other);
 
 /* Let PIPC__PROTO_LL end at messages of @bytes (0: none at all); simple takes over,

@@ -324,3 +324,17 @@ tests_unit_bench_nccl_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bench_nccl_LDADD = libpipc-comm.la $(CMOCKA_LIBS) -lm
 tests_unit_bench_nccl_fake_la_SOURCES = tests/unit/bench_nccl_fake.c
 tests_unit_bench_nccl_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/comm_tables
+endif
+tests_unit_comm_tables_SOURCES = tests/unit/comm_tables.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_comm_tables_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_comm_tables_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/probe
+endif
+tests_unit_probe_SOURCES = tests/unit/probe.c
+tests_unit_probe_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_probe_LDADD = libpipc-comm.la $(CMOCKA_LIBS)

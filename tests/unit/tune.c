@@ -274,7 +274,7 @@ static void a_table_is_made_to_fit(void **state)
         const char *words; /* the rows afterwards: "MAX EAGER GRAPH; ..." */
     } cases[] = {
         {65536, "65536 one-shot/ll/8 one-shot/ll; 98304 one-shot one-shot/simple/16; "
-                "max two-shot two-shot/ce/32; "},
+                "200000 ring two-shot/ce/32; max two-shot two-shot/ce/32; "},
         {1 << 20, "65536 one-shot/ll/8 one-shot/ll; 98304 one-shot one-shot/simple/16; "
                   "max two-shot two-shot/ce/32; "},
         {1000, "1000 one-shot/ll/8 one-shot/ll; 65536 one-shot one-shot; "
@@ -286,6 +286,12 @@ static void a_table_is_made_to_fit(void **state)
     (void)state;
     for (size_t i = 0; i < LEN(cases); i++) {
         pipc__table_t without = pipc__table_fixed(PIPC__TWO_SHOT);
+        if (cases[i].ll_bytes == 65536) { /* that has rows of its own */
+            without.nrows = 2;
+            without.row[1] = without.row[0];
+            without.row[0].max_bytes = 200000;
+            without.row[0].eager.algo = PIPC__RING;
+        }
         pipc__table_file_t f;
         pipc__error_t err;
         char got[512] = "", a[PIPC__CHOICE_TEXT], b[PIPC__CHOICE_TEXT];
