@@ -17,6 +17,9 @@ static int mpi_start(void)
     if (!rc)
         rc = MPI_Get_library_version(library, &length);
     library[strcspn(library, ",\n")] = '\0';
+    for (char *p = library; *p; p++) /* "MPICH Version:\t4.0.2" */
+        if (*p == '\t')
+            *p = ' ';
     return rc;
 }
 
