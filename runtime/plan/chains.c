@@ -45,7 +45,9 @@
 
 #define TURNS_MOST 32  /* chunks of a round. More would pay for steps */
 #define TURNS_LEAST 15 /* with two levels of groups; with more, as many as there may be */
-#define DELAY 16      /* least turns that the way down is behind, in stage NEAR: half of the most */
+#define DELAY 16 /* least turns that the way down is behind, in stage NEAR: half of the most */
+/* Flags between stages that a round's end leaves. */
+#define FLAGS_MOST (PIPC__FLAGS_MAX - PIPC__SLOTS_MAX - 2 * (PIPC__STAGES_MAX - 1))
 #define HEIGHT_MOST 8 /* of the tree of groups, pairs included */
 
 enum { NEAR, FAR, FARTHER, BACK, TAKE }; /* the stages */
@@ -401,16 +403,17 @@ static int period(const chains_t *k)
     return all;
 }
 
-/* Do the first @nturns turns fit the slots of every rank? */
+/* Do the first @nturns turns fit the slots and flags of every rank? */
 static bool fits(const chains_t *k, int nturns)
 {
-    int boxes[PIPC__RANKS_MAX] = {0};
+    int boxes[PIPC__RANKS_MAX] = {0}, flags[PIPC__RANKS_MAX] = {0};
 
     for (int turn = 0; turn < nturns; turn++)
         for (int r = 0; r < k->b->plan->nranks; r++) {
             const role_t *w = &k->role[turn][r];
             boxes[r] += w->nfrom + (w->twin != PIPC__NOBODY) + (w->down_from != PIPC__NOBODY);
-            if (boxes[r] > PIPC__SLOTS_MAX)
+            flags[r] += (w->twin != PIPC__NOBODY) + (w->down_from == PIPC__NOBODY);
+            if (boxes[r] > PIPC__SLOTS_MAX || flags[r] > FLAGS_MOST)
                 return false;
         }
     return true;
