@@ -387,12 +387,25 @@ static uint32_t worth_waiting_for(const prober_t *o)
     return mask;
 }
 
+/* Test builds: a rank that the scheduler held back. */
+static void come_late(const prober_t *o)
+{
+#ifdef PIPC_PERTURB
+    int msec = o->x->rank == 1 ? pipc__perturb.probe_late_msec : 0;
+    const struct timespec t = {msec / 1000, msec % 1000 * 1000000L};
+    nanosleep(&t, NULL);
+#else
+    (void)o;
+#endif
+}
+
 /* Bit q of want[r]: r pushes to q. Collective; what is seen goes into the next meeting. A rank that
  * fails before the meeting still comes to it. */
 static pipc_status_t run_step(prober_t *o, const uint16_t want[PIPC__RANKS_MAX], pipc__error_t *err)
 {
     o->args.token++;
     list_jobs(o, want);
+    come_late(o);
     pipc_status_t st = launch(o, err);
     bool launched = !st;
     if (!st)

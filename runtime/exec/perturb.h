@@ -21,6 +21,7 @@ typedef struct pipc__perturb {
     uint64_t seed;
     /* The probe's pushes from one rank to another, -1: all of them. */
     int32_t probe_fault, probe_from, probe_to; /* fault: see kernels/probe.h */
+    int32_t probe_late_msec; /* rank 1 comes so much later to each step of the probe */
 } pipc__perturb_t;
 
 #ifdef PIPC_PERTURB

@@ -27,6 +27,25 @@ tests_gpu_nccl_values_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_nccl_values_CFLAGS = $(UNIT_CFLAGS)
 tests_gpu_nccl_values_LDADD = libpipc-exec-cuda.la libpipc-exec.la $(UNIT_LIBS) -lm
 
+# The probe of paths, as communicators see it; the second build has its own objects of the communicator,
+# so that they stand on the executors with faults.
+PROBE_CUDA_TEST = tests/gpu/probe_cuda.c tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h
+if HAVE_CUDA
+if HAVE_CMOCKA
+check_PROGRAMS += tests/gpu/probe_cuda tests/gpu/probe_cuda_perturb
+endif
+endif
+tests_gpu_probe_cuda_SOURCES = $(PROBE_CUDA_TEST)
+tests_gpu_probe_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_probe_cuda_CFLAGS = $(UNIT_CFLAGS)
+tests_gpu_probe_cuda_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+tests_gpu_probe_cuda_perturb_SOURCES = $(PROBE_CUDA_TEST) $(COMM_SOURCES)
+tests_gpu_probe_cuda_perturb_CPPFLAGS = $(libpipc_comm_la_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
+tests_gpu_probe_cuda_perturb_CFLAGS = $(UNIT_CFLAGS)
+tests_gpu_probe_cuda_perturb_LDADD = libpipc-exec-cuda-perturb.la libpipc-exec-perturb.la \
+	libpipc-xchg.la libpipc-tune.la $(UNIT_LIBS)
+
 LINT_TESTS += tests/gpu/spills.t
 
 # Needs no GPU, and no CUDA to build.
