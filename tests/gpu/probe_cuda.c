@@ -298,7 +298,7 @@ static int offered(ranks_t *all, int rank, void *arg)
     return !can;
 }
 
-static int skip(const char *why)
+static int skip_all(const char *why)
 {
     printf("1..0 # SKIP %s\n", why);
     return 0;
@@ -326,9 +326,9 @@ int main(int argc, char **argv)
 
     ngpus = gpu_count(why);
     if (ngpus < 2)
-        return skip(ngpus ? "one GPU alone" : why);
+        return skip_all(ngpus ? "one GPU alone" : why);
     if (ranks_run(1, offered, NULL, 60))
-        return skip("no peer access between GPUs 0 and 1");
+        return skip_all("no peer access between GPUs 0 and 1");
     snprintf(cache, sizeof(cache), "/tmp/pipc-probe-XXXXXX");
     if (!mkdtemp(cache) || setenv("XDG_RUNTIME_DIR", cache, 1))
         return 1;
