@@ -306,7 +306,7 @@ tests_unit_nccl_fake_la_SOURCES = tests/unit/nccl_fake.c
 tests_unit_nccl_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/bench_results tests/unit/bench_chart tests/unit/bench_nccl
+check_PROGRAMS += tests/unit/bench_results tests/unit/bench_chart tests/unit/bench_nccl tests/unit/bench_overlap
 check_LTLIBRARIES += tests/unit/bench_nccl_fake.la
 endif
 tests_unit_bench_results_SOURCES = tests/unit/bench_results.c \
@@ -322,6 +322,12 @@ tests_unit_bench_nccl_SOURCES = tests/unit/bench_nccl.c \
 	runtime/tools/bench/peer.c runtime/tools/bench/peer_nccl.c runtime/tools/bench/results.c
 tests_unit_bench_nccl_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bench_nccl_LDADD = libpipc-comm.la $(CMOCKA_LIBS) -lm
+tests_unit_bench_overlap_SOURCES = tests/unit/bench_overlap.c \
+	runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c \
+	runtime/tools/bench/measure.c runtime/tools/bench/overlap.c runtime/tools/bench/peer.c \
+	runtime/tools/bench/results.c
+tests_unit_bench_overlap_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bench_overlap_LDADD = libpipc-comm.la $(CMOCKA_LIBS) -lm
 tests_unit_bench_nccl_fake_la_SOURCES = tests/unit/bench_nccl_fake.c
 tests_unit_bench_nccl_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
