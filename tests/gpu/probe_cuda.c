@@ -102,8 +102,8 @@ static int sums_are_right(pipc_comm_t *comm, int rank, int n)
                 host[i] != (float)((size_t)n * ((i + (size_t)k) % 1000)) + (float)(n * (n - 1) / 2);
     }
     free(host);
-    exec_memory_gpu.release(x);
-    exec_memory_gpu.release(y);
+    exec_memory_gpu.free(x);
+    exec_memory_gpu.free(y);
     return wrong ? 51 : 0;
 }
 
