@@ -46,6 +46,11 @@ pipc_status_t pipc__comm_report(const pipc__error_t *err);
 /* A line in the log, once a process, where --pcie-ipc was asked for and its plugin was not here. */
 void pipc__warn_of_plugin(void);
 
+/* Give @comm another table: plans that it names and that are not there yet are made, proved and
+ * prepared. Collective, with no call in flight; all ranks get it or none. What names NCCL or LL must
+ * be possible here. */
+pipc_status_t pipc__comm_prepare(pipc_comm_t *comm, const pipc__table_t *table, pipc__error_t *err);
+
 /* What a call of @bytes does, alone or captured into a graph. */
 pipc__choice_t pipc__comm_choice(const pipc_comm_t *comm, size_t bytes, bool in_graph);
 /* The same for a table of results: "one-shot", "nccl"; a protocol other than simple follows, as in

@@ -9,6 +9,7 @@ COMM_SOURCES = \
 	runtime/comm/library.c \
 	runtime/comm/paths.c runtime/comm/paths.h \
 	runtime/comm/plans.c runtime/comm/plans.h \
+	runtime/comm/prepare.c \
 	runtime/comm/probe_cache.c runtime/comm/probe_cache.h \
 	runtime/comm/request.c runtime/comm/request.h \
 	runtime/comm/tables.c runtime/comm/tables.h \

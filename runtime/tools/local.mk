@@ -69,6 +69,31 @@ runtime/tools/bench/compute_fatbin.c: runtime/tools/bench/compute.fatbin
 	  runtime/tools/bench/compute.fatbin >$@-t
 	@mv $@-t $@
 
+bin_PROGRAMS += pcie-ipc-tune
+pcie_ipc_tune_SOURCES = \
+	runtime/tools/bench/burst.c runtime/tools/bench/burst.h \
+	runtime/tools/bench/check.c runtime/tools/bench/check.h \
+	runtime/tools/bench/data.c runtime/tools/bench/data.h \
+	runtime/tools/bench/device.h \
+	runtime/tools/bench/device_cpu.c \
+	runtime/tools/bench/measure.c runtime/tools/bench/measure.h \
+	runtime/tools/bench/overlap.c runtime/tools/bench/overlap.h \
+	runtime/tools/bench/peer.c runtime/tools/bench/peer.h \
+	runtime/tools/bench/peer_nccl.c \
+	runtime/tools/bench/results.c runtime/tools/bench/results.h \
+	runtime/tools/tune/candidates.c \
+	runtime/tools/tune/main.c \
+	runtime/tools/tune/measure.c \
+	runtime/tools/tune/show.c \
+	runtime/tools/tune/store.c \
+	runtime/tools/tune/tune.h
+pcie_ipc_tune_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+pcie_ipc_tune_LDADD = libpipc-comm.la libpipc-cli.la -lm
+if HAVE_CUDA
+pcie_ipc_tune_SOURCES += runtime/tools/bench/device_cuda.c
+nodist_pcie_ipc_tune_SOURCES = runtime/tools/bench/compute_fatbin.c
+endif
+
 # MPI as the benchmark's peer: a module of its own, so that nothing else needs MPI.
 if HAVE_MPI
 pipcplugin_LTLIBRARIES += bench_mpi.la

@@ -7,7 +7,8 @@
  *
  * Where ranks stand in groups, the links between groups carry S bytes each way with the island plan
  * and several times that with two-shot; what it costs, more waits in a row, is little from about a
- * megabyte on. A shape has levels only where some group has two ranks and another rank is outside.
+ * megabyte on. On GPUs the smallest messages go with flags in the data: one trip over the link where
+ * flags beside the data need two. A shape has levels only where some group has two ranks and another rank is outside.
  */
 #include "runtime/tune/table.h"
 
@@ -16,6 +17,7 @@
 #include "runtime/base/hash.h"
 
 #define ISLAND_BYTES ((size_t)1 << 20)
+#define LL_BYTES ((size_t)64 << 10) /* more ranks have less room for it: pipc__table_end_ll() */
 
 static pipc__table_row_t row_of(size_t max_bytes, int algo)
 {
@@ -29,7 +31,7 @@ pipc__table_t pipc__table_fixed(int algo)
     return (pipc__table_t){1, {row_of(SIZE_MAX, algo)}};
 }
 
-pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu)
+static pipc__table_t plans_of(const pipc__shape_t *shape, bool on_gpu)
 {
     int n = shape->nranks;
     size_t cross = on_gpu ? (n <= 4 ? 256 << 10 : 64 << 10) : 16 << 10;
@@ -42,6 +44,22 @@ pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu)
     if (n <= 2 && on_gpu)
         return pipc__table_fixed(PIPC__ONE_SHOT);
     return (pipc__table_t){2, {row_of(cross, PIPC__ONE_SHOT), row_of(SIZE_MAX, PIPC__TWO_SHOT)}};
+}
+
+pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu)
+{
+    pipc__table_t t = plans_of(shape, on_gpu), with = t;
+
+    if (!on_gpu || shape->nranks < 2)
+        return t;
+    with.row[0] = row_of(LL_BYTES, PIPC__ONE_SHOT);
+    with.row[0].eager.proto = with.row[0].graph.proto = PIPC__PROTO_LL;
+    with.nrows = 1;
+    for (int i = 0; i < t.nrows; i++)
+        if (t.row[i].max_bytes > LL_BYTES)
+            with.row[with.nrows++] = t.row[i];
+    pipc__table_end_ll(&with, pipc__ll_bytes_max(shape->nranks));
+    return with;
 }
 
 static const pipc__table_row_t *find(const pipc__table_t *table, size_t bytes)
