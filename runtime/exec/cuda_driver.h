@@ -33,6 +33,8 @@
     F(CtxPushCurrent, cuCtxPushCurrent_v2)                                                         \
     F(CtxPopCurrent, cuCtxPopCurrent_v2)                                                           \
     F(CtxGetDevice, cuCtxGetDevice)                                                                \
+    F(CtxEnablePeerAccess, cuCtxEnablePeerAccess)                                                  \
+    F(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)                                                       \
     F(CtxGetStreamPriorityRange, cuCtxGetStreamPriorityRange)                                      \
     F(MemAlloc, cuMemAlloc_v2)                                                                     \
     F(MemFree, cuMemFree_v2)                                                                       \
