@@ -203,8 +203,10 @@ static void panel(FILE *out, const chart_t *c, int nth)
     size_axis(out, &f);
     if (p->limit > 0)
         limit(out, p, &f);
-    for (int k = 0; k < p->ncurves; k++)
-        curve(out, c, &p->curve[k], &f, k);
+    for (int faint = 1; faint >= 0; faint--) /* what matters lies on top */
+        for (int k = 0; k < p->ncurves; k++)
+            if (p->curve[k].faint == (bool)faint)
+                curve(out, c, &p->curve[k], &f, k);
     text(out, WIDTH - RIGHT + 16, f.top, "start", p->what);
 }
 
