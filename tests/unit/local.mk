@@ -344,3 +344,6 @@ endif
 tests_unit_probe_SOURCES = tests/unit/probe.c
 tests_unit_probe_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_probe_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+
+TESTS += tests/unit/tune_tool.t
+EXTRA_DIST += tests/unit/tune_tool.t
