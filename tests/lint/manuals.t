@@ -21,5 +21,6 @@ manual() {
 manual pcie-ipc-bench pcie-ipc-bench pcie-ipc-bench.1
 manual pcie-ipc-plan pcie-ipc-plan pcie-ipc-plan.1
 manual pcie-ipc-topo pcie-ipc-topo pcie-ipc-topo.1
+manual pcie-ipc-tune pcie-ipc-tune pcie-ipc-tune.1
 manual pcie-ipc-health prolog/gate pcie-ipc-health.8
 done_testing
