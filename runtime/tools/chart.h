@@ -18,8 +18,9 @@
 
 typedef struct chart_curve {
     const char *name;
-    const double *y; /* [chart.n]; what is not above 0 is not known, and the curve has a gap there */
-    bool faint;      /* thin: it is there for comparison */
+    const double
+        *y;     /* [chart.n]; what is not above 0 is not known, and the curve has a gap there */
+    bool faint; /* thin: it is there for comparison */
 } chart_curve_t;
 
 typedef struct chart_panel {

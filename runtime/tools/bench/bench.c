@@ -69,8 +69,8 @@ static pipc_status_t open_comm(bench_t *b, pipc__error_t *err)
     return st ? pipc__fail(err, st, "%s", pipc_last_error()) : PIPC_OK;
 }
 
-/* --proto and --blocks, in every row of the table that is not NCCL's: the same on every rank, as the
- * options are. */
+/* --proto and --blocks, in every row of the table that is not NCCL's: the same on every rank, as
+ * the options are. */
 static void force_choices(bench_t *b)
 {
     for (int i = 0; i < b->comm->table.nrows; i++) {

@@ -13,7 +13,8 @@
 #define BENCH_PERIOD 65521
 
 typedef enum bench_pattern {
-    BENCH_EXACT, /* small integers: every result of @op is exact in every type, whatever the order */
+    BENCH_EXACT, /* small integers: every result of @op is exact in every type, whatever the order
+                  */
     BENCH_RANDOM /* all bits used: another order of summation shows in the last bit */
 } bench_pattern_t;
 

@@ -12,7 +12,8 @@ static void *cpu_alloc(size_t bytes, pipc__error_t *err)
     void *p = NULL;
 
     if (posix_memalign(&p, 4096, bytes ? bytes : 1)) {
-        pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a buffer of %zu bytes; use a smaller -e", bytes);
+        pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a buffer of %zu bytes; use a smaller -e",
+                   bytes);
         return NULL;
     }
     memset(p, 0, bytes); /* fault the pages in before anything is timed */
@@ -39,7 +40,8 @@ static pipc_status_t cpu_end(double *usec, pipc__error_t *err)
 
     (void)err;
     clock_gettime(CLOCK_MONOTONIC, &t);
-    *usec = (double)(t.tv_sec - started.tv_sec) * 1e6 + (double)(t.tv_nsec - started.tv_nsec) * 1e-3;
+    *usec =
+        (double)(t.tv_sec - started.tv_sec) * 1e6 + (double)(t.tv_nsec - started.tv_nsec) * 1e-3;
     return PIPC_OK;
 }
 
