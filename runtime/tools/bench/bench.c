@@ -69,21 +69,29 @@ static pipc_status_t open_comm(bench_t *b, pipc__error_t *err)
     return st ? pipc__fail(err, st, "%s", pipc_last_error()) : PIPC_OK;
 }
 
+static void force(pipc__choice_t *choice, const bench_options_t *o)
+{
+    if (choice->algo == PIPC__ALGO_NCCL)
+        return;
+    if (o->proto >= 0)
+        choice->proto = (pipc__proto_t)o->proto;
+    if (o->blocks)
+        choice->blocks = o->blocks;
+}
+
 /* --proto and --blocks, in every row of the table that is not NCCL's: the same on every rank, as
  * the options are. */
-static void force_choices(bench_t *b)
+static pipc_status_t force_choices(bench_t *b, pipc__error_t *err)
 {
-    for (int i = 0; i < b->comm->table.nrows; i++) {
-        pipc__choice_t *choice[] = {&b->comm->table.row[i].eager, &b->comm->table.row[i].graph};
-        for (int k = 0; k < 2; k++) {
-            if (choice[k]->algo == PIPC__ALGO_NCCL)
-                continue;
-            if (b->options.proto >= 0)
-                choice[k]->proto = (pipc__proto_t)b->options.proto;
-            if (b->options.blocks)
-                choice[k]->blocks = b->options.blocks;
-        }
+    pipc__table_t table = b->comm->table;
+
+    if (b->options.proto < 0 && !b->options.blocks)
+        return PIPC_OK;
+    for (int i = 0; i < table.nrows; i++) {
+        force(&table.row[i].eager, &b->options);
+        force(&table.row[i].graph, &b->options);
     }
+    return pipc__comm_prepare(b->comm, &table, err);
 }
 
 static pipc_status_t open_buffers(bench_t *b, pipc__error_t *err)
@@ -144,7 +152,7 @@ static pipc_status_t open_all(bench_t *b, pipc__error_t *err)
     if (!st)
         st = open_comm(b, err);
     if (!st)
-        force_choices(b);
+        st = force_choices(b, err);
     if (!st)
         st = open_buffers(b, err);
     if (!st && b->options.peer)
