@@ -35,8 +35,10 @@ static void tell(const pipc_comm_t *c, const finding_t *all, bool same, int othe
         return;
     if (!same) {
         const finding_t *f = &all[other];
-        pipc__log(PIPC__LOG_WARN, "%s has another table (%.255s%s%.319s) than rank 0 (%.255s%s%.319s); "
-                  "all ranks use the shipped one", pipc__control_name(c->ctl, other, name, sizeof(name)),
+        pipc__log(PIPC__LOG_WARN,
+                  "%s has another table (%.255s%s%.319s) than rank 0 (%.255s%s%.319s); "
+                  "all ranks use the shipped one",
+                  pipc__control_name(c->ctl, other, name, sizeof(name)),
                   f->digest ? f->from : "none", *f->why ? ": " : "", f->why,
                   all[0].digest ? all[0].from : "none", *all[0].why ? ": " : "", all[0].why);
         return;
@@ -51,19 +53,19 @@ static void tell(const pipc_comm_t *c, const finding_t *all, bool same, int othe
         pipc__log(PIPC__LOG_INFO, "table: %.255s", all[0].from);
 }
 
-/* The file's table, if there is one and it is the same on all ranks. */
+/* The file's table, if there is one and it is the same on all ranks; then *there is its key. */
 static pipc_status_t take_file(pipc_comm_t *c, const pipc__wish_t *wish, const pipc__record_t *recs,
-                               pipc__error_t *err)
+                               pipc__table_key_t *there, pipc__error_t *err)
 {
     char from[PIPC__TABLE_PATH] = "";
     pipc__table_key_t key;
-    pipc__table_t table;
+    pipc__table_file_t file;
     finding_t mine = {0}, all[PIPC__RANKS_MAX];
     int other = 0;
 
     pipc__tables_key(&key, recs, c->size, &c->shape);
-    if (pipc__tables_find(&table, &key, wish->lookup, from, mine.why, sizeof(mine.why)))
-        mine.digest = pipc__table_digest(&table) | 1;
+    if (pipc__tables_find(&file, &key, wish->lookup, from, mine.why, sizeof(mine.why)))
+        mine.digest = pipc__table_digest(&file.table) | 1;
     snprintf(mine.from, sizeof(mine.from), "%.*s", (int)sizeof(mine.from) - 1, from);
     pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, err);
     if (st)
@@ -71,7 +73,8 @@ static pipc_status_t take_file(pipc_comm_t *c, const pipc__wish_t *wish, const p
     bool same = agree(all, c->size, &other);
     tell(c, all, same, other);
     if (same && mine.digest) {
-        c->table = table;
+        c->table = file.table;
+        *there = file.key;
         snprintf(c->table_from, sizeof(c->table_from), "%s", mine.from);
     }
     return PIPC_OK;
@@ -93,9 +96,21 @@ static pipc_status_t make_nccl(pipc_comm_t *c, const pipc__wish_t *wish, pipc__e
                              wish->config->nccl_comm, err);
 }
 
-pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish, const pipc__record_t *recs,
-                                 pipc__error_t *err)
+/* Only now is NCCL's version known: a table that names no NCCL opens none. */
+static void tell_of_version(const pipc_comm_t *c, const pipc__table_key_t *there)
 {
+    const char *here = pipc__nccl_version(c->nccl);
+
+    if (*there->nccl && strcmp(there->nccl, here) && !c->rank)
+        pipc__log(PIPC__LOG_WARN,
+                  "%s was measured with NCCL %s, this is %s; run pcie-ipc-tune again",
+                  c->table_from, there->nccl, here);
+}
+
+pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
+                                 const pipc__record_t *recs, pipc__error_t *err)
+{
+    pipc__table_key_t there = {0};
     pipc__error_t why;
     pipc_status_t st = PIPC_OK;
 
@@ -103,15 +118,18 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish, const
                               : pipc__table_fixed(wish->kind);
     snprintf(c->table_from, sizeof(c->table_from), "%s", wish->kind < 0 ? "shipped" : "asked for");
     if (wish->kind < 0)
-        st = take_file(c, wish, recs, err);
+        st = take_file(c, wish, recs, &there, err);
     pipc__table_end_ll(&c->table, wish->on_gpu ? pipc__ll_bytes_max(c->size) : 0);
     if (st || !pipc__table_names(&c->table, PIPC__ALGO_NCCL))
         return st;
-    if (wish->on_gpu && !make_nccl(c, wish, &why))
+    if (wish->on_gpu && !make_nccl(c, wish, &why)) {
+        tell_of_version(c, &there);
         return PIPC_OK;
+    }
     if (wish->kind >= 0)
         return wish->on_gpu ? pipc__fail(err, why.status, "%s", why.text)
-                            : pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan nccl needs GPUs; use another "
+                            : pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                                         "plan nccl needs GPUs; use another "
                                          "plan with the CPU backend");
     if (wish->on_gpu && !c->rank)
         pipc__log(PIPC__LOG_WARN, "without NCCL, which the table asks for: %s", why.text);
@@ -139,7 +157,8 @@ pipc_status_t pipc__choose_fallback(pipc_comm_t *c, const pipc__wish_t *wish, pi
     if (!c->nccl && make_nccl(c, wish, &why)) {
         if (own)
             return own;
-        return pipc__fail(err, (pipc_status_t)all[failed], "%s could not reach its peers, and NCCL "
+        return pipc__fail(err, (pipc_status_t)all[failed],
+                          "%s could not reach its peers, and NCCL "
                           "can't take their place: %s",
                           pipc__control_name(c->ctl, failed, name, sizeof(name)), why.text);
     }

@@ -8,8 +8,8 @@
 #include "runtime/comm/request.h"
 
 typedef struct pipc__wish {
-    int kind; /* the one algorithm that was asked for, a pipc__plan_kind_t or PIPC__ALGO_NCCL; -1: by
-                 size */
+    int kind; /* the one algorithm that was asked for, a pipc__plan_kind_t or PIPC__ALGO_NCCL; -1:
+                 by size */
     bool on_gpu;
     const pipc_comm_config_t *config;
     pipc__getenv_t lookup;
@@ -17,15 +17,15 @@ typedef struct pipc__wish {
 
 /* Fill comm->table from @wish, the records recs[comm->size] and comm->shape, and make comm->nccl
  * where it names NCCL. Collective. Files that differ between ranks, are malformed or were measured
- * elsewhere, and NCCL that is not there on some rank, are no errors: all ranks take the shipped table
- * in their place and rank 0 says why in one line of the log. Fails when a peer is lost, and when
- * NCCL was asked for and can't be had. */
+ * elsewhere, and NCCL that is not there on some rank, are no errors: all ranks take the shipped
+ * table in their place and rank 0 says why in one line of the log. Fails when a peer is lost, and
+ * when NCCL was asked for and can't be had. */
 pipc_status_t pipc__choose_table(pipc_comm_t *comm, const pipc__wish_t *wish,
                                  const pipc__record_t *recs, pipc__error_t *err);
 
 /* @own, with @err: how setting up the table's plans went on this rank. Where it failed on some rank
- * since memory is out of reach, and nothing certain was asked for, NCCL does it all if it can be had:
- * PIPC_OK then. Collective. Else @own. */
+ * since memory is out of reach, and nothing certain was asked for, NCCL does it all if it can be
+ * had: PIPC_OK then. Collective. Else @own. */
 pipc_status_t pipc__choose_fallback(pipc_comm_t *comm, const pipc__wish_t *wish, pipc_status_t own,
                                     pipc__error_t *err);
 

@@ -121,8 +121,10 @@ static pipc_status_t judge_file(const struct stat *st, const char *path, pipc__e
     if ((size_t)st->st_size > PIPC__TABLE_BYTES_MAX)
         return pipc__fail(err, PIPC_ERR_INVALID, "%s: is larger than any table", path);
     if (!geteuid() && (st->st_uid || st->st_mode & (S_IWGRP | S_IWOTH)))
-        return pipc__fail(err, PIPC_ERR_INVALID, "%s: root takes a table that is root's and that no one "
-                          "else can write; chown and chmod it", path);
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "%s: root takes a table that is root's and that no one "
+                          "else can write; chown and chmod it",
+                          path);
     return PIPC_OK;
 }
 
@@ -170,9 +172,10 @@ pipc_status_t pipc__tables_read(pipc__table_file_t *file, const char *path, bool
     return st;
 }
 
-/* Read @path into @table. A file that is not there is no complaint; *used tells whether it was. */
-static pipc_status_t try_file(pipc__table_t *table, const char *path, const pipc__table_key_t *key,
-                              bool any_key, bool *used, char *why, size_t cap)
+/* Read @path into @out. A file that is not there is no complaint; *used tells whether it was. */
+static pipc_status_t try_file(pipc__table_file_t *out, const char *path,
+                              const pipc__table_key_t *key, bool any_key, bool *used, char *why,
+                              size_t cap)
 {
     pipc__table_file_t file;
     pipc__error_t err;
@@ -191,12 +194,12 @@ static pipc_status_t try_file(pipc__table_t *table, const char *path, const pipc
                  any_key ? "" : "; run pcie-ipc-tune here");
     *used = !differs || any_key;
     if (*used)
-        *table = file.table;
+        *out = file;
     return PIPC_OK;
 }
 
-bool pipc__tables_find(pipc__table_t *table, const pipc__table_key_t *key, pipc__getenv_t lookup,
-                       char from[PIPC__TABLE_PATH], char *why, size_t cap)
+bool pipc__tables_find(pipc__table_file_t *file, const pipc__table_key_t *key,
+                       pipc__getenv_t lookup, char from[PIPC__TABLE_PATH], char *why, size_t cap)
 {
     const char *named = lookup("PCIE_IPC_TABLE");
     char folder[PIPC__TABLE_PATH];
@@ -206,7 +209,7 @@ bool pipc__tables_find(pipc__table_t *table, const pipc__table_key_t *key, pipc_
     if (named && *named) {
         snprintf(from, PIPC__TABLE_PATH, "%s", named);
         if (strcmp(named, "none"))
-            try_file(table, named, key, true, &used, why, cap);
+            try_file(file, named, key, true, &used, why, cap);
         return used;
     }
     for (int site = 0; site < 2 && !used; site++) {
@@ -216,7 +219,7 @@ bool pipc__tables_find(pipc__table_t *table, const pipc__table_key_t *key, pipc_
                     : PIPC__TABLE_PATH;
         if (n >= PIPC__TABLE_PATH)
             continue;
-        pipc_status_t st = try_file(table, from, key, false, &used, why, cap);
+        pipc_status_t st = try_file(file, from, key, false, &used, why, cap);
         if (st && st != PIPC_ERR_NOT_FOUND)
             return false; /* a file that is wrong is no reason to believe another one */
     }

@@ -10,8 +10,8 @@
 
 #define PIPC__TABLE_PATH 512 /* bytes of a path, its end included */
 
-/* What a table must have been measured on to be good for the ranks of recs[n], which stand as @shape
- * says. NCCL's version is left open (""). Pure. */
+/* What a table must have been measured on to be good for the ranks of recs[n], which stand as
+ * @shape says. NCCL's version is left open (""). Pure. */
 void pipc__tables_key(pipc__table_key_t *key, const pipc__record_t *recs, int n,
                       const pipc__shape_t *shape);
 
@@ -26,10 +26,11 @@ uint32_t pipc__tables_width(const char *bdf, const char *root);
 /* Find and read the table for @key: what the environment's PCIE_IPC_TABLE names ("none": no file),
  * used whatever its key; else TOPOLOGY.table in the user's folder, else in the site's. A file of a
  * folder is passed over when its key is another one.
- * True: @table is read and from[] is its path. False: there is none; why[cap] is "" where nothing
- * speaks against that, else one line. True with a line in why: the file is used in spite of it. */
-bool pipc__tables_find(pipc__table_t *table, const pipc__table_key_t *key, pipc__getenv_t lookup,
-                       char from[PIPC__TABLE_PATH], char *why, size_t cap);
+ * True: @file is read, without times, and from[] is its path. False: there is none; why[cap] is ""
+ * where nothing speaks against that, else one line. True with a line in why: the file is used in
+ * spite of it. */
+bool pipc__tables_find(pipc__table_file_t *file, const pipc__table_key_t *key,
+                       pipc__getenv_t lookup, char from[PIPC__TABLE_PATH], char *why, size_t cap);
 
 /* Read the file at @path. Run by root, it must be root's, and no one else may write it. */
 pipc_status_t pipc__tables_read(pipc__table_file_t *file, const char *path, bool want_times,

@@ -3,10 +3,10 @@
  * The few declarations that are needed stand here, so that nothing builds against NCCL's header;
  * names and values are those of nccl.h (NCCL 2.x: ncclCommInitRankConfig() since 2.14).
  *
- * NCCL's kernels know nothing of our abort word, and a program may sit in a synchronisation where no
- * call of ours could help it. So a thread watches the word, and aborts NCCL's communicator when it
- * is set. Hence a lock around every use of it: ncclCommAbort() frees it. The communicator is made
- * non-blocking, so that no use keeps the lock while NCCL waits for a peer.
+ * NCCL's kernels know nothing of our abort word, and a program may sit in a synchronisation where
+ * no call of ours could help it. So a thread watches the word, and aborts NCCL's communicator when
+ * it is set. Hence a lock around every use of it: ncclCommAbort() frees it. The communicator is
+ * made non-blocking, so that no use keeps the lock while NCCL waits for a peer.
  */
 #include "runtime/exec/nccl.h"
 
@@ -25,7 +25,8 @@
 #define NCCL_IN_PROGRESS 7
 #define NCCL_MAGIC 0xcafebeefu
 #define WATCH_MSEC 20
-#define INIT_SECONDS 60 /* all ranks are in the same step: who takes that long has failed elsewhere */
+#define INIT_SECONDS                                                                               \
+    60 /* all ranks are in the same step: who takes that long has failed elsewhere */
 
 typedef struct nccl_id {
     char internal[128]; /* NCCL_UNIQUE_ID_BYTES */
@@ -59,8 +60,8 @@ struct pipc__nccl {
     char version[PIPC__NCCL_VERSION_TEXT];
     pipc__control_t *ctl;
     int rank, size;
-    bool given; /* comm is the program's */
-    void *comm; /* NULL once it is aborted */
+    bool given;           /* comm is the program's */
+    void *comm;           /* NULL once it is aborted */
     pthread_mutex_t lock; /* of comm */
     pthread_cond_t wake;
     pthread_t watcher;
@@ -74,31 +75,33 @@ static const struct symbol {
     size_t offset; /* of the member in library_t */
     bool newer;    /* may be absent */
 } symbols[] = {
-#define SYMBOL(member, newer) {"nccl" #member, offsetof(library_t, member), newer}
-    SYMBOL(GetVersion, false),      SYMBOL(GetUniqueId, false),
-    SYMBOL(CommInitRank, false),    SYMBOL(AllReduce, false),
-    SYMBOL(CommGetAsyncError, false), SYMBOL(CommAbort, false),
-    SYMBOL(CommDestroy, false),     SYMBOL(GetErrorString, false),
-    SYMBOL(CommInitRankConfig, true), SYMBOL(CommFinalize, true),
+#define SYMBOL(member, newer)                                                                      \
+    {                                                                                              \
+        "nccl" #member, offsetof(library_t, member), newer                                         \
+    }
+    SYMBOL(GetVersion, false),  SYMBOL(GetUniqueId, false),       SYMBOL(CommInitRank, false),
+    SYMBOL(AllReduce, false),   SYMBOL(CommGetAsyncError, false), SYMBOL(CommAbort, false),
+    SYMBOL(CommDestroy, false), SYMBOL(GetErrorString, false),    SYMBOL(CommInitRankConfig, true),
+    SYMBOL(CommFinalize, true),
 #undef SYMBOL
 };
 
-/* dlopen() by the bare name finds the library that the program has loaded already, wherever it lies:
- * a communicator that the program gives must not meet a second NCCL. */
+/* dlopen() by the bare name finds the library that the program has loaded already, wherever it
+ * lies: a communicator that the program gives must not meet a second NCCL. */
 static pipc_status_t open_library(library_t *lib, const char *path, pipc__error_t *err)
 {
     path = path ? path : "libnccl.so.2";
     lib->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!lib->handle) {
         const char *why = dlerror();
-        return pipc__fail(err, PIPC_ERR_NOT_FOUND, "%s; install NCCL, or set PCIE_IPC_NCCL to its path",
-                          why ? why : path);
+        return pipc__fail(err, PIPC_ERR_NOT_FOUND,
+                          "%s; install NCCL, or set PCIE_IPC_NCCL to its path", why ? why : path);
     }
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
         void *f = dlsym(lib->handle, symbols[i].name);
         if (!f && !symbols[i].newer)
-            return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "%s has no %s; NCCL 2.4 or newer is needed",
-                              path, symbols[i].name);
+            return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                              "%s has no %s; NCCL 2.4 or newer is needed", path, symbols[i].name);
         memcpy((char *)lib + symbols[i].offset, &f, sizeof(f));
     }
     return PIPC_OK;
@@ -112,7 +115,8 @@ static void write_version(int v, char text[PIPC__NCCL_VERSION_TEXT])
     if (u < 10000)
         snprintf(text, PIPC__NCCL_VERSION_TEXT, "%u.%u.%u", u / 1000, u / 100 % 10, u % 100);
     else
-        snprintf(text, PIPC__NCCL_VERSION_TEXT, "%u.%u.%u", u / 10000 % 1000, u / 100 % 100, u % 100);
+        snprintf(text, PIPC__NCCL_VERSION_TEXT, "%u.%u.%u", u / 10000 % 1000, u / 100 % 100,
+                 u % 100);
 }
 
 /* The library stays open for good: it keeps threads and exit handlers of its own. */
@@ -196,8 +200,10 @@ static pipc_status_t settle(pipc__nccl_t *n, const char *what, int seconds, pipc
             return aborted(n, err);
         clock_gettime(CLOCK_MONOTONIC, &now);
         if (seconds && now.tv_sec - start.tv_sec > seconds)
-            return pipc__fail(err, PIPC_ERR_CUDA, "%s of NCCL %s took more than %d seconds; "
-                              "NCCL_DEBUG=INFO tells what it waits for", what, n->version, seconds);
+            return pipc__fail(err, PIPC_ERR_CUDA,
+                              "%s of NCCL %s took more than %d seconds; "
+                              "NCCL_DEBUG=INFO tells what it waits for",
+                              what, n->version, seconds);
         nanosleep(&pause, NULL);
     }
 }
@@ -223,7 +229,8 @@ static pipc_status_t vote(pipc__nccl_t *n, ballot_t *mine, pipc_status_t own, ba
 
     mine->status = own;
     if (own)
-        snprintf(mine->reason, sizeof(mine->reason), "%.*s", (int)sizeof(mine->reason) - 1, err->text);
+        snprintf(mine->reason, sizeof(mine->reason), "%.*s", (int)sizeof(mine->reason) - 1,
+                 err->text);
     pipc_status_t st = pipc__control_gather(n->ctl, mine, sizeof(*mine), all, err);
     for (int r = 0; !st && r < n->size; r++)
         if (all[r].status)
@@ -245,11 +252,15 @@ static pipc_status_t prepare(pipc__nccl_t *n, const char *path, nccl_id_t *id, p
     st = vote(n, &mine, st, all, err);
     for (int r = 1; !st && r < n->size; r++) {
         if (strncmp(all[r].version, all[0].version, sizeof(all[r].version)))
-            st = pipc__fail(err, PIPC_ERR_MISMATCH, "ranks 0 and %d have NCCL %.15s and %.15s; give "
-                            "every rank the same library", r, all[0].version, all[r].version);
+            st = pipc__fail(err, PIPC_ERR_MISMATCH,
+                            "ranks 0 and %d have NCCL %.15s and %.15s; give "
+                            "every rank the same library",
+                            r, all[0].version, all[r].version);
         else if (all[r].given != all[0].given)
-            st = pipc__fail(err, PIPC_ERR_MISMATCH, "of ranks 0 and %d one gave an NCCL communicator "
-                            "and one did not; set config.nccl_comm on every rank, or on none", r);
+            st = pipc__fail(err, PIPC_ERR_MISMATCH,
+                            "of ranks 0 and %d one gave an NCCL communicator "
+                            "and one did not; set config.nccl_comm on every rank, or on none",
+                            r);
     }
     *id = all[0].id;
     return st;
@@ -393,7 +404,8 @@ pipc_status_t pipc__nccl_allreduce(void *nccl, const pipc__exec_call_t *call, pi
     pthread_mutex_lock(&n->lock);
     bool gone = !n->comm;
     if (!gone)
-        rc = n->lib.AllReduce(call->send, call->recv, call->count, dtype, op, n->comm, call->stream);
+        rc =
+            n->lib.AllReduce(call->send, call->recv, call->count, dtype, op, n->comm, call->stream);
     pthread_mutex_unlock(&n->lock);
     if (gone)
         return aborted(n, err);

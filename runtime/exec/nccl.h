@@ -13,8 +13,8 @@ typedef struct pipc__nccl pipc__nccl_t;
 /* Make the communicator over the ranks of the connected @ctl, this one being @rank of @size, on the
  * GPU of the current context. Collective: every rank gets it or none, then with a text that names
  * the first rank in the way. @path of the library, NULL: libnccl.so.2, the one that the program has
- * loaded if it has. @given (NULL: none) is an ncclComm_t of the program's over the same ranks in the
- * same order; it is neither aborted nor destroyed here. It is given on every rank or on none.
+ * loaded if it has. @given (NULL: none) is an ncclComm_t of the program's over the same ranks in
+ * the same order; it is neither aborted nor destroyed here. It is given on every rank or on none.
  * PIPC_ERR_NOT_FOUND, UNSUPPORTED, MISMATCH, NOMEM, CUDA (NCCL failed), PEER_LOST, ABORTED. */
 pipc_status_t pipc__nccl_create(pipc__nccl_t **nccl, pipc__control_t *ctl, int rank, int size,
                                 const char *path, void *given, pipc__error_t *err);

@@ -110,8 +110,7 @@ static const pipc__table_time_t *fastest(const view_t *v, int at, bool endless)
     for (int i = 0; i < v->n; i++) {
         const pipc__table_time_t *t = &v->times[i];
         if (t->bytes == v->sizes[at] && t->in_graph == v->in_graph &&
-            t->choice.algo != PIPC__ALGO_NCCL &&
-            !(endless && t->choice.proto == PIPC__PROTO_LL) &&
+            t->choice.algo != PIPC__ALGO_NCCL && !(endless && t->choice.proto == PIPC__PROTO_LL) &&
             (!best || t->median_usec < best->median_usec) && admitted(v, at, t))
             best = t;
     }
@@ -172,8 +171,8 @@ pipc_status_t pipc__admit(pipc__table_t *table, const pipc__table_time_t *times,
 
     table->nrows = 0;
     if (nsizes < 1 || nsizes >= PIPC__TABLE_ROWS)
-        return pipc__fail(err, PIPC_ERR_INVALID, "%d sizes were measured; a table takes 1 to %d", nsizes,
-                          PIPC__TABLE_ROWS - 1);
+        return pipc__fail(err, PIPC_ERR_INVALID, "%d sizes were measured; a table takes 1 to %d",
+                          nsizes, PIPC__TABLE_ROWS - 1);
     for (int i = 0; i <= nsizes; i++) { /* the one behind the last size: all that is larger */
         bool endless = i == nsizes;
         int at = endless ? nsizes - 1 : i;
@@ -185,9 +184,12 @@ pipc_status_t pipc__admit(pipc__table_t *table, const pipc__table_time_t *times,
                 v.in_graph = !graph;
             const pipc__table_row_t *below = i ? row - 1 : NULL;
             pipc__choice_t *to = graph ? &row->graph : &row->eager;
-            if (!choose(&v, at, endless, below ? (graph ? &below->graph : &below->eager) : NULL, to))
-                return pipc__fail(err, PIPC_ERR_INVALID, "nothing was measured at %zu bytes%s that "
-                                  "could be used", sizes[at], endless ? " and more" : "");
+            if (!choose(&v, at, endless, below ? (graph ? &below->graph : &below->eager) : NULL,
+                        to))
+                return pipc__fail(err, PIPC_ERR_INVALID,
+                                  "nothing was measured at %zu bytes%s that "
+                                  "could be used",
+                                  sizes[at], endless ? " and more" : "");
         }
     }
     table->nrows = nsizes + 1;

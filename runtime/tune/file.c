@@ -20,8 +20,8 @@ typedef struct reader {
 
 static pipc_status_t wrong(const reader_t *r, const char *what)
 {
-    return pipc__fail(r->err, PIPC_ERR_INVALID, "%s:%d: %s; write the table anew with pcie-ipc-tune",
-                      r->name, r->line, what);
+    return pipc__fail(r->err, PIPC_ERR_INVALID,
+                      "%s:%d: %s; write the table anew with pcie-ipc-tune", r->name, r->line, what);
 }
 
 /* --- choices --------------------------------------------------------------------------------- */
@@ -69,7 +69,8 @@ bool pipc__choice_parse(pipc__choice_t *choice, const char *text)
     size_t algo = strcspn(text, "/"), proto = 0;
     unsigned long long blocks = 0;
 
-    *choice = (pipc__choice_t){look_up(text, algo, PIPC__ALGOS, pipc__algo_name), PIPC__PROTO_SIMPLE, 0};
+    *choice =
+        (pipc__choice_t){look_up(text, algo, PIPC__ALGOS, pipc__algo_name), PIPC__PROTO_SIMPLE, 0};
     if (choice->algo < 0)
         return false;
     text += algo;
@@ -306,7 +307,8 @@ void pipc__table_file_free(pipc__table_file_t *file)
 
 static void write_key(const pipc__table_key_t *k, FILE *out)
 {
-    fprintf(out, "table %d\ntopology %016llx\n", PIPC__TABLE_VERSION, (unsigned long long)k->topology);
+    fprintf(out, "table %d\ntopology %016llx\n", PIPC__TABLE_VERSION,
+            (unsigned long long)k->topology);
     const struct {
         const char *name, *value;
     } rows[] = {{"gpu", k->gpu}, {"driver", k->driver}, {"nccl", k->nccl}, {"build", k->build}};
@@ -358,8 +360,8 @@ const char *pipc__table_key_differs(const pipc__table_key_t *there, const pipc__
         bool unknown = rows[i].either && (!*rows[i].there || !*rows[i].here);
         if (unknown || !strcmp(rows[i].there, rows[i].here))
             continue;
-        snprintf(buf, cap, "%s %s there, %s here", rows[i].what, *rows[i].there ? rows[i].there : "none",
-                 *rows[i].here ? rows[i].here : "none");
+        snprintf(buf, cap, "%s %s there, %s here", rows[i].what,
+                 *rows[i].there ? rows[i].there : "none", *rows[i].here ? rows[i].here : "none");
         return buf;
     }
     if (there->topology == here->topology)

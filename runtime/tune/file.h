@@ -40,7 +40,7 @@ typedef struct pipc__table_time {
     size_t bytes;
     bool in_graph;
     pipc__choice_t choice;
-    char variant[24]; /* of NCCL: "" its own choice, else what it was told, "ring/ll" */
+    char variant[24];             /* of NCCL: "" its own choice, else what it was told, "ring/ll" */
     double median_usec, p99_usec; /* of the slowest rank */
     int samples;
 } pipc__table_time_t;

@@ -7,8 +7,9 @@
  *
  * Where ranks stand in groups, the links between groups carry S bytes each way with the island plan
  * and several times that with two-shot; what it costs, more waits in a row, is little from about a
- * megabyte on. On GPUs the smallest messages go with flags in the data: one trip over the link where
- * flags beside the data need two. A shape has levels only where some group has two ranks and another rank is outside.
+ * megabyte on. On GPUs the smallest messages go with flags in the data: one trip over the link
+ * where flags beside the data need two. A shape has levels only where some group has two ranks and
+ * another rank is outside.
  */
 #include "runtime/tune/table.h"
 

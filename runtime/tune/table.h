@@ -16,9 +16,9 @@
 #define PIPC__ALGOS (PIPC__PLAN_KINDS + 1)
 
 typedef struct pipc__choice {
-    int algo;            /* pipc__plan_kind_t, or PIPC__ALGO_NCCL; then the rest is 0 */
+    int algo; /* pipc__plan_kind_t, or PIPC__ALGO_NCCL; then the rest is 0 */
     pipc__proto_t proto;
-    int blocks;          /* thread blocks at most; 0: the executor's default */
+    int blocks; /* thread blocks at most; 0: the executor's default */
 } pipc__choice_t;
 
 typedef struct pipc__table_row {

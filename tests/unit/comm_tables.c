@@ -13,12 +13,14 @@
 #include <cmocka.h>
 
 #include "config.h"
+#include "runtime/comm/choose.h"
 #include "runtime/comm/comm.h"
 #include "runtime/comm/tables.h"
-#include "tests/unit/ranks.h"
+#include "tests/unit/rank_exec.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
+static char fake[4096]; /* a library with NCCL's names: nccl_fake.c */
 static char root[] = "/tmp/pipc-tables-XXXXXX";
 
 /* --- files ----------------------------------------------------------------------------------- */
@@ -73,10 +75,12 @@ static void a_table_is_found_where_it_belongs(void **state)
         {NULL, "config", NULL, true, "config/pcie-ipc/tables/" NAME, ""},
         {NULL, NULL, "home", true, "home/.config/pcie-ipc/tables/" NAME, ""},
         {NULL, "nowhere", "home", false, NULL, ""},
-        {NULL, "other", NULL, false, NULL, "was measured elsewhere (driver 570.1 there, 580.1 here)"},
+        {NULL, "other", NULL, false, NULL,
+         "was measured elsewhere (driver 570.1 there, 580.1 here)"},
         {NULL, "broken", NULL, false, NULL, NAME ":3: no such choice"},
         {"mine", "broken", NULL, true, "mine", ""},
-        {"other/pcie-ipc/tables/" NAME, NULL, NULL, true, "other/pcie-ipc/tables/" NAME, "elsewhere"},
+        {"other/pcie-ipc/tables/" NAME, NULL, NULL, true, "other/pcie-ipc/tables/" NAME,
+         "elsewhere"},
         {"nothing", "config", NULL, false, NULL, "nothing: no such file"},
         {"broken/pcie-ipc/tables/" NAME, "config", NULL, false, NULL, ":3: no such choice"},
         {"config", NULL, NULL, false, NULL, "is no regular file"},
@@ -95,22 +99,22 @@ static void a_table_is_found_where_it_belongs(void **state)
     assert_int_equal(truncate(in_root("huge"), (off_t)PIPC__TABLE_BYTES_MAX + 1), 0);
     assert_int_equal(mkfifo(in_root("fifo"), 0600), 0);
     for (size_t i = 0; i < LEN(cases); i++) {
-        pipc__table_t t = pipc__table_fixed(PIPC__ONE_SHOT);
+        pipc__table_file_t f = {.table = pipc__table_fixed(PIPC__ONE_SHOT)};
         char from[PIPC__TABLE_PATH] = "", why[320];
         env_table = cases[i].table ? in_root(cases[i].table) : NULL;
         env_config = cases[i].config ? in_root(cases[i].config) : NULL;
         env_home = cases[i].home ? in_root(cases[i].home) : NULL;
-        bool found = pipc__tables_find(&t, &key, lookup, from, why, sizeof(why));
+        bool found = pipc__tables_find(&f, &key, lookup, from, why, sizeof(why));
         if (found != cases[i].found || (found && strcmp(from, in_root(cases[i].from))) ||
             !strstr(why, cases[i].why) || (!*cases[i].why && *why))
             fail_msg("case %zu: %d %s (%s)", i, found, from, why);
-        assert_int_equal(t.row[0].eager.algo, found ? PIPC__RING : PIPC__ONE_SHOT);
+        assert_int_equal(f.table.row[0].eager.algo, found ? PIPC__RING : PIPC__ONE_SHOT);
     }
     env_table = "none";
     env_config = in_root("config");
-    pipc__table_t t;
+    pipc__table_file_t f;
     char from[PIPC__TABLE_PATH], why[320];
-    assert_false(pipc__tables_find(&t, &key, lookup, from, why, sizeof(why)) || *why);
+    assert_false(pipc__tables_find(&f, &key, lookup, from, why, sizeof(why)) || *why);
 }
 
 /* Root trusts no file that somebody else can write. */
@@ -139,7 +143,8 @@ static void the_machine_is_read(void **state)
     static const struct {
         const char *version, *driver;
     } cases[] = {
-        {"NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.161.03  Wed Oct 19 00:46:04 UTC 2022\n",
+        {"NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.161.03  Wed Oct 19 00:46:04 UTC "
+         "2022\n",
          "470.161.03"},
         {"NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.159.04  Release Build\n",
          "580.159.04"},
@@ -148,7 +153,8 @@ static void the_machine_is_read(void **state)
     char name[PIPC__RECORD_GPU], driver[PIPC__RECORD_DRIVER];
 
     (void)state;
-    put("proc/cpuinfo", "processor\t: 0\nmodel name\t: AMD EPYC 7B13 \nflags\t\t: fpu\nmodel name: 2\n");
+    put("proc/cpuinfo",
+        "processor\t: 0\nmodel name\t: AMD EPYC 7B13 \nflags\t\t: fpu\nmodel name: 2\n");
     for (size_t i = 0; i < LEN(cases); i++) {
         put("proc/driver/nvidia/version", cases[i].version);
         pipc__tables_machine(name, driver, "NVIDIA H200", root);
@@ -301,7 +307,8 @@ static int ask_for_nccl(ranks_t *all, int rank, void *arg)
     c.callbacks = &calls;
     c.backend = PIPC_BACKEND_CPU;
     c.plan = "nccl";
-    MUST(pipc_comm_create(&comm, &c) == PIPC_ERR_UNSUPPORTED && strstr(pipc_last_error(), "needs GPUs"));
+    MUST(pipc_comm_create(&comm, &c) == PIPC_ERR_UNSUPPORTED &&
+         strstr(pipc_last_error(), "needs GPUs"));
     return 0;
 }
 
@@ -309,6 +316,173 @@ static void nccl_that_is_asked_for_needs_gpus(void **state)
 {
     (void)state;
     assert_int_equal(ranks_run(2, ask_for_nccl, NULL, 20), 0);
+}
+
+/* --- NCCL, as on GPUs ------------------------------------------------------------------------ */
+
+typedef struct gpus {
+    const char *does, *library; /* FAKE_NCCL; NULL: the fake library */
+    int kind;
+    const char *table;
+    pipc_status_t own[2], status; /* of setting up plans on each rank; of the whole */
+    bool nccl;                    /* is there in the end */
+    int small, large;             /* algorithms of 1000 bytes and 1 MB */
+    const char *words;            /* of the error, or of rank 0's line; NULL: none */
+} gpus_t;
+
+static const char *wishes(const char *name)
+{
+    return !strcmp(name, "PCIE_IPC_TABLE")  ? getenv("PCIE_IPC_TABLE")
+           : !strcmp(name, "PCIE_IPC_NCCL") ? getenv("PCIE_IPC_NCCL")
+                                            : NULL;
+}
+
+/* What create.c does, on ranks that believe they have GPUs. */
+static int choose(ranks_t *all, int rank, void *arg)
+{
+    static const rank_plan_t one = {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT};
+    const gpus_t *g = arg;
+    pipc_comm_config_t config = PIPC_COMM_CONFIG_INIT;
+    pipc__wish_t wish = {g->kind, true, &config, wishes};
+    pipc__record_t recs[2];
+    pipc__error_t err = {PIPC_OK, ""};
+    pipc_comm_t c = {.rank = rank, .size = 2};
+    rank_exec_t re;
+
+    the_rank = rank;
+    memset(recs, 0, sizeof(recs));
+    setenv("FAKE_NCCL", g->does, 1);
+    setenv("PCIE_IPC_TABLE", g->table ? in_root(g->table) : "none", 1);
+    setenv("PCIE_IPC_NCCL", g->library ? g->library : fake, 1);
+    pipc_set_log(keep_line, NULL);
+    rank_exec_open(&re, &pipc__exec_cpu, 1 << 20, (rank_plans_t){&one, 1}, all, rank);
+    c.ctl = re.ctl;
+    pipc__shape_flat(&c.shape, 2);
+    pipc_status_t st = pipc__choose_table(&c, &wish, recs, &err);
+    if (!st && g->own[rank])
+        st = pipc__fail(&err, g->own[rank], "the moon is out of reach");
+    st = pipc__choose_fallback(&c, &wish, st, &err);
+    MUST(st == g->status || (st == g->own[rank] && g->status)); /* the vote tells the others */
+    if (!g->status) {
+        MUST(!c.nccl == !g->nccl);
+        MUST(pipc__table_choose(&c.table, 1000, false).algo == g->small);
+        MUST(pipc__table_choose(&c.table, 1 << 20, true).algo == g->large);
+    }
+    MUST(!g->words || rank || strstr(st ? err.text : line, g->words));
+    MUST(g->words || !nlines);
+    pipc__nccl_close(c.nccl, !st);
+    rank_exec_close(&re);
+    return 0;
+}
+
+static void nccl_is_there_on_all_ranks_or_none(void **state)
+{
+    static const gpus_t cases[] = {
+        {"", NULL, -1, NULL, {0, 0}, PIPC_OK, false, PIPC__ONE_SHOT, PIPC__ONE_SHOT, NULL},
+        {"", NULL, -1, "large", {0, 0}, PIPC_OK, true, PIPC__RING, PIPC__ALGO_NCCL, "is used"},
+        {"",
+         NULL,
+         -1,
+         "old",
+         {0, 0},
+         PIPC_OK,
+         true,
+         PIPC__RING,
+         PIPC__ALGO_NCCL,
+         "was measured with NCCL 2.20.1, this is 2.28.9"},
+        {"rank-1:init-fails",
+         NULL,
+         -1,
+         "large",
+         {0, 0},
+         PIPC_OK,
+         false,
+         PIPC__RING,
+         PIPC__ONE_SHOT,
+         "without NCCL, which the table asks for: rank 1"},
+        {"",
+         "/nowhere.so",
+         -1,
+         "large",
+         {0, 0},
+         PIPC_OK,
+         false,
+         PIPC__RING,
+         PIPC__ONE_SHOT,
+         "without NCCL"},
+        {"",
+         NULL,
+         PIPC__ALGO_NCCL,
+         NULL,
+         {0, 0},
+         PIPC_OK,
+         true,
+         PIPC__ALGO_NCCL,
+         PIPC__ALGO_NCCL,
+         NULL},
+        {"",
+         "/nowhere.so",
+         PIPC__ALGO_NCCL,
+         NULL,
+         {0, 0},
+         PIPC_ERR_NOT_FOUND,
+         false,
+         0,
+         0,
+         "/nowhere.so"},
+        /* out of reach: NCCL does it all, if it is there and nothing certain was asked for */
+        {"",
+         NULL,
+         -1,
+         NULL,
+         {PIPC_ERR_UNREACHABLE, 0},
+         PIPC_OK,
+         true,
+         PIPC__ALGO_NCCL,
+         PIPC__ALGO_NCCL,
+         "NCCL does it all: the moon"},
+        {"",
+         NULL,
+         -1,
+         "large",
+         {PIPC_ERR_UNREACHABLE, PIPC_ERR_UNREACHABLE},
+         PIPC_OK,
+         true,
+         PIPC__ALGO_NCCL,
+         PIPC__ALGO_NCCL,
+         "NCCL does it all"},
+        {"",
+         "/nowhere.so",
+         -1,
+         NULL,
+         {0, PIPC_ERR_UNREACHABLE},
+         PIPC_ERR_UNREACHABLE,
+         false,
+         0,
+         0,
+         "NCCL can't take their place"},
+        {"", NULL, -1, NULL, {PIPC_ERR_NOMEM, 0}, PIPC_ERR_NOMEM, false, 0, 0, NULL},
+        {"",
+         NULL,
+         PIPC__RING,
+         NULL,
+         {PIPC_ERR_UNREACHABLE, 0},
+         PIPC_ERR_UNREACHABLE,
+         false,
+         0,
+         0,
+         "the moon"},
+    };
+
+    (void)state;
+    put("large", "table 1\nup-to 5000 eager ring graph ring\nup-to max eager nccl graph nccl\n");
+    put("old", "table 1\nnccl 2.20.1\nup-to 5000 eager ring graph ring\n"
+               "up-to max eager nccl graph nccl\n");
+    for (size_t i = 0; i < LEN(cases); i++) {
+        gpus_t g = cases[i];
+        if (ranks_run(2, choose, &g, 20))
+            fail_msg("case %zu", i);
+    }
 }
 
 int main(void)
@@ -320,11 +494,14 @@ int main(void)
         cmocka_unit_test(what_changes_times_changes_the_key),
         cmocka_unit_test(ranks_take_the_same_table_or_the_shipped_one),
         cmocka_unit_test(nccl_that_is_asked_for_needs_gpus),
+        cmocka_unit_test(nccl_is_there_on_all_ranks_or_none),
     };
+    const char *folder = getenv("PIPC_BUILDDIR");
     char command[64];
 
     if (!mkdtemp(root))
         return 1;
+    snprintf(fake, sizeof(fake), "%s/tests/unit/.libs/nccl_fake.so", folder ? folder : ".");
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     snprintf(command, sizeof(command), "rm -r '%s'", root);
     return system(command) || failed;

@@ -334,8 +334,10 @@ tests_unit_bench_nccl_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /n
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/comm_tables
 endif
-tests_unit_comm_tables_SOURCES = tests/unit/comm_tables.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_comm_tables_SOURCES = tests/unit/comm_tables.c tests/unit/ranks.c tests/unit/ranks.h \
+	tests/unit/rank_exec.c tests/unit/rank_exec.h
 tests_unit_comm_tables_CFLAGS = $(UNIT_CFLAGS)
+EXTRA_tests_unit_comm_tables_DEPENDENCIES = tests/unit/nccl_fake.la
 tests_unit_comm_tables_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA

@@ -27,9 +27,9 @@
 static const char *fake; /* the library */
 
 typedef struct scene {
-    const char *does;  /* FAKE_NCCL */
-    const char *path;  /* of the library; NULL: the fake one */
-    int given;         /* ranks that give a communicator, a bit each */
+    const char *does; /* FAKE_NCCL */
+    const char *path; /* of the library; NULL: the fake one */
+    int given;        /* ranks that give a communicator, a bit each */
     pipc_status_t status;
     const char *words; /* of the error on every rank; or what the log must hold, "R what" a line */
 } scene_t;
@@ -77,8 +77,8 @@ static int make(ranks_t *all, int rank, void *arg)
 
     open_rank(&re, all, rank, s);
     void *given = s->given >> rank & 1 ? calloc(1, 64) : NULL;
-    pipc_status_t st = pipc__nccl_create(&n, re.ctl, rank, ranks_size(all), s->path ? s->path : fake,
-                                         given, &err);
+    pipc_status_t st =
+        pipc__nccl_create(&n, re.ctl, rank, ranks_size(all), s->path ? s->path : fake, given, &err);
     MUST(st == s->status);
     if (st) {
         MUST(!n && strstr(err.text, s->words));
@@ -121,8 +121,8 @@ static void all_ranks_get_it_or_none(void **state)
     }
 }
 
-/* Rank 1 gives up, by abort or by its end, while rank 0 has NCCL in flight: NCCL is aborted although
- * rank 0 makes no call, and later calls say why. */
+/* Rank 1 gives up, by abort or by its end, while rank 0 has NCCL in flight: NCCL is aborted
+ * although rank 0 makes no call, and later calls say why. */
 static int lose(ranks_t *all, int rank, void *arg)
 {
     const scene_t *s = arg;

@@ -1,5 +1,5 @@
-/* tests/unit/nccl_fake.c - a library with NCCL's names, for what NCCL may answer. FAKE_NCCL says what
- * it does, separated by commas: "rank-R:WORD" for one rank, WORD for all.
+/* tests/unit/nccl_fake.c - a library with NCCL's names, for what NCCL may answer. FAKE_NCCL says
+ * what it does, separated by commas: "rank-R:WORD" for one rank, WORD for all.
  *
  *     no-id, init-fails, slow (in progress for a while), never (in progress for good), call-fails,
  *     call-slow, async (ncclCommGetAsyncError tells a failure after the first call), old (2.7.8)
@@ -154,5 +154,7 @@ int ncclCommFinalize(void *comm)
 
 const char *ncclGetErrorString(int rc)
 {
-    return rc == 2 ? "unhandled system error" : rc == 6 ? "remote process exited" : "internal error";
+    return rc == 2   ? "unhandled system error"
+           : rc == 6 ? "remote process exited"
+                     : "internal error";
 }

@@ -151,8 +151,9 @@ static void a_table_has_a_limit_of_rows_and_no_zeros(void **state)
     strcat(text, MAX_ROW);
     assert_int_equal(parse(&f, text, &err), PIPC_ERR_INVALID);
     assert_non_null(strstr(err.text, "too many rows"));
-    assert_int_equal(pipc__table_parse(&f, HEAD "\0" MAX_ROW, sizeof(HEAD MAX_ROW), "t", true, &err),
-                     PIPC_ERR_INVALID);
+    assert_int_equal(
+        pipc__table_parse(&f, HEAD "\0" MAX_ROW, sizeof(HEAD MAX_ROW), "t", true, &err),
+        PIPC_ERR_INVALID);
     assert_non_null(strstr(err.text, "is not text"));
 }
 
@@ -222,10 +223,10 @@ static void rows_answer_for_their_sizes(void **state)
         bool in_graph;
         const char *choice;
     } cases[] = {
-        {0, false, "one-shot/ll/8"},          {1, true, "one-shot/ll"},
-        {65536, false, "one-shot/ll/8"},      {65537, false, "one-shot"},
-        {98304, true, "one-shot/simple/16"},  {98305, false, "nccl"},
-        {SIZE_MAX, true, "two-shot/ce/32"},   {SIZE_MAX - 1, false, "nccl"},
+        {0, false, "one-shot/ll/8"},         {1, true, "one-shot/ll"},
+        {65536, false, "one-shot/ll/8"},     {65537, false, "one-shot"},
+        {98304, true, "one-shot/simple/16"}, {98305, false, "nccl"},
+        {SIZE_MAX, true, "two-shot/ce/32"},  {SIZE_MAX - 1, false, "nccl"},
     };
     pipc__table_file_t f;
     pipc__error_t err;
@@ -321,7 +322,8 @@ typedef struct admission {
     const char *times, *rows; /* rows NULL: refused */
 } admission_t;
 
-#define T(bytes, mode, choice, median, p99) "time " #bytes " " #mode " " choice " " #median " " #p99 " 9\n"
+#define T(bytes, mode, choice, median, p99)                                                        \
+    "time " #bytes " " #mode " " choice " " #median " " #p99 " 9\n"
 
 static const admission_t admissions[] = {
     /* 3 % in the median, p99 no worse */
@@ -329,7 +331,8 @@ static const admission_t admissions[] = {
     {T(8, eager, "ring", 10.0, 11) T(8, eager, "nccl", 10.2, 11), "max nccl"},
     {T(8, eager, "ring", 10.0, 11.1) T(8, eager, "nccl", 20, 11), "max nccl"},
     /* the fastest admitted one, not the fastest one */
-    {T(8, eager, "ring", 5, 30) T(8, eager, "two-shot", 6, 7) T(8, eager, "nccl", 10, 11), "max two-shot"},
+    {T(8, eager, "ring", 5, 30) T(8, eager, "two-shot", 6, 7) T(8, eager, "nccl", 10, 11),
+     "max two-shot"},
     /* neighbours: 16 would win, 32 does not */
     {T(8, eager, "ring", 5, 5) T(8, eager, "nccl", 10, 11) T(16, eager, "ring", 5, 5)
          T(16, eager, "nccl", 10, 11) T(32, eager, "ring", 12, 12) T(32, eager, "nccl", 10, 11),
@@ -358,7 +361,8 @@ static const admission_t admissions[] = {
          T(16, eager, "two-shot", 7, 7),
      "8 ring; max two-shot"},
     /* what NCCL was told does not count: the runtime would call NCCL's own choice */
-    {T(8, eager, "ring", 5, 5) T(8, eager, "nccl", 10, 10) T(8, eager, "nccl:ring/ll", 4, 4), "max ring"},
+    {T(8, eager, "ring", 5, 5) T(8, eager, "nccl", 10, 10) T(8, eager, "nccl:ring/ll", 4, 4),
+     "max ring"},
     /* graphs have a choice of their own; a mode that was not measured takes the other's */
     {T(8, eager, "ring", 5, 5) T(8, eager, "nccl", 10, 10) T(8, graph, "ring", 5, 5)
          T(8, graph, "nccl", 4, 4),

@@ -1,7 +1,7 @@
 /* tools/tune/candidates.c - see tune.h
  *
- * More blocks than the executor's budget (PCIE_IPC_SMS) are cut to it: several of these are then the
- * same, which costs time and nothing else.
+ * More blocks than the executor's budget (PCIE_IPC_SMS) are cut to it: several of these are then
+ * the same, which costs time and nothing else.
  */
 #include "runtime/comm/comm.h"
 #include "runtime/tools/tune/tune.h"
@@ -30,8 +30,9 @@ int tune_candidates(const tune_t *t, size_t bytes, tune_candidate_t list[TUNE_CA
 
     for (int v = 0; peer && v < peer->variants(); v++)
         if (peer->usable(v))
-            add(list, &n, (tune_candidate_t){{PIPC__ALGO_NCCL, PIPC__PROTO_SIMPLE, 0}, v,
-                                             v ? peer->variant(v) : ""});
+            add(list, &n,
+                (tune_candidate_t){
+                    {PIPC__ALGO_NCCL, PIPC__PROTO_SIMPLE, 0}, v, v ? peer->variant(v) : ""});
     for (int k = 0; k < PIPC__PLAN_KINDS; k++)
         if (t->plan[k])
             add_own(t, list, &n, k, PIPC__PROTO_SIMPLE);

@@ -21,13 +21,15 @@ static const pipc__cli_option_t rows[] = {
     {"rounds", "N", "samples of each candidate at each size (default 40)", 'n'},
     {"check", "0|1", "check the results of every plan up to 4 MB (default 1)", 'c'},
     {"backend", "NAME", "cpu, cuda or auto: cuda where there is a GPU (default auto)", OPT_BACKEND},
-    {"path", "NAME", "p2p, host or auto: memory by which ranks reach each other (default auto)", OPT_PATH},
+    {"path", "NAME", "p2p, host or auto: memory by which ranks reach each other (default auto)",
+     OPT_PATH},
     {"sms", "N|max", "multiprocessors that own plans may use, as PCIE_IPC_SMS", OPT_SMS},
     {"no-graphs", NULL, "eager calls only; graphs get the same choices", OPT_NO_GRAPHS},
     {"no-nccl", NULL, "compare own plans with each other only", OPT_NO_NCCL},
     {"output", "FILE", "write the table to FILE, not to where the library looks for it", 'o'},
     {"site", NULL, "write it to the site's folder, for all users", OPT_SITE},
-    {"show", NULL, "explain each row of FILE, or of every table that is found; measures nothing", OPT_SHOW},
+    {"show", NULL, "explain each row of FILE, or of every table that is found; measures nothing",
+     OPT_SHOW},
     {NULL, NULL, NULL, 0},
 };
 static const pipc__cli_section_t sections[] = {{NULL, rows}, {NULL, NULL}};
@@ -38,8 +40,9 @@ static const pipc__cli_t cli = {
     .name = "pcie-ipc-tune",
     .version = PACKAGE_VERSION,
     .usage = "[OPTION...] | --show [FILE]",
-    .about = "Measure every way of doing AllReduce here, NCCL's too, and write the table by which\n"
-             "libpcie-ipc chooses. Start it as the job will run: srun --mpi=pmix -n8 pcie-ipc-tune\n",
+    .about =
+        "Measure every way of doing AllReduce here, NCCL's too, and write the table by which\n"
+        "libpcie-ipc chooses. Start it as the job will run: srun --mpi=pmix -n8 pcie-ipc-tune\n",
     .sections = sections,
     .after = "Exit status: 0 all right, 1 a wrong value, 2 a call failed, 64 wrong usage.\n",
     .arguments = 1,
@@ -82,7 +85,8 @@ static int parse_name(const char *option, const char *text, const char *const na
     for (*out = 0; *out < 3; ++*out)
         if (!strcmp(text, names[*out]))
             return PIPC__CLI_GO_ON;
-    snprintf(what, sizeof(what), "\"%.60s\" is not one of %s, %s, %s", text, names[0], names[1], names[2]);
+    snprintf(what, sizeof(what), "\"%.60s\" is not one of %s, %s, %s", text, names[0], names[1],
+             names[2]);
     return pipc__cli_usage(&cli, option, what);
 }
 
@@ -98,12 +102,15 @@ static int take(void *wants, int id, const char *value)
         t->file = value;
         return status;
     case 'b':
-        return parse_size(value, &t->min_bytes) ? status : pipc__cli_usage(&cli, "-b", "is no size");
+        return parse_size(value, &t->min_bytes) ? status
+                                                : pipc__cli_usage(&cli, "-b", "is no size");
     case 'e':
-        return parse_size(value, &t->max_bytes) ? status : pipc__cli_usage(&cli, "-e", "is no size");
+        return parse_size(value, &t->max_bytes) ? status
+                                                : pipc__cli_usage(&cli, "-e", "is no size");
     case 'n':
-        return parse_int(value, 1, &t->rounds) ? status
-                                               : pipc__cli_usage(&cli, "-n", "is no positive number");
+        return parse_int(value, 1, &t->rounds)
+                   ? status
+                   : pipc__cli_usage(&cli, "-n", "is no positive number");
     case 'c':
         if (!parse_int(value, 0, &n) || n > 1)
             return pipc__cli_usage(&cli, "-c", "is neither 0 nor 1");
@@ -332,8 +339,13 @@ static pipc_status_t finish(tune_t *t, pipc__error_t *err)
 
 int main(int argc, char **argv)
 {
-    tune_t t = {.min_bytes = 1 << 10, .max_bytes = 256 << 20, .rounds = 40, .check = true,
-                .graphs = true, .nccl_why_not = "", .bench.options = {.warmup = 2}};
+    tune_t t = {.min_bytes = 1 << 10,
+                .max_bytes = 256 << 20,
+                .rounds = 40,
+                .check = true,
+                .graphs = true,
+                .nccl_why_not = "",
+                .bench.options = {.warmup = 2}};
     pipc__error_t err = {PIPC_OK, ""};
     int status = pipc__cli_parse(&cli, argc, argv, &t);
 
@@ -350,7 +362,8 @@ int main(int argc, char **argv)
         st = tune_measure(&t, &err);
     if (!st)
         st = finish(&t, &err);
-    if (st) { /* the others may wait for this rank: only its end tells them, so no exit handler either */
+    if (st) { /* the others may wait for this rank: only its end tells them, so no exit handler
+                 either */
         fprintf(stderr, "pcie-ipc-tune: %s\n", err.text);
         fflush(NULL);
         _Exit(st == PIPC_ERR_INTERNAL ? 1 : 2);

@@ -55,9 +55,10 @@ static pipc_status_t check(tune_t *t, const bench_message_t *m, const tune_candi
         return PIPC_OK;
     pipc_status_t st = bench_check(&t->bench, m, &wrong, err);
     if (!st && wrong)
-        st = pipc__fail(err, PIPC_ERR_INTERNAL, "%s gives wrong values (%llu elements) at %zu bytes; no "
-                        "table is written; report it", pipc__choice_text(is->choice, text),
-                        (unsigned long long)wrong, m->bytes);
+        st = pipc__fail(err, PIPC_ERR_INTERNAL,
+                        "%s gives wrong values (%llu elements) at %zu bytes; no "
+                        "table is written; report it",
+                        pipc__choice_text(is->choice, text), (unsigned long long)wrong, m->bytes);
     return st;
 }
 
@@ -83,8 +84,8 @@ static pipc_status_t open_all(tune_t *t, const bench_message_t *m, runner_t *r, 
     return PIPC_OK;
 }
 
-static pipc_status_t take_rounds(tune_t *t, const bench_message_t *m, runner_t *r, int n, int rounds,
-                                 pipc__error_t *err)
+static pipc_status_t take_rounds(tune_t *t, const bench_message_t *m, runner_t *r, int n,
+                                 int rounds, pipc__error_t *err)
 {
     for (int round = 0; round < rounds; round++)
         for (int i = 0; i < n; i++) {
@@ -151,8 +152,11 @@ static pipc_status_t keep(tune_t *t, const runner_t *r, size_t bytes, bool graph
         t->room = room;
     }
     pipc__table_time_t *k = &t->times[t->ntimes++];
-    *k = (pipc__table_time_t){.bytes = bytes, .in_graph = graph, .choice = r->is.choice,
-                              .median_usec = median_of(r, scratch), .samples = r->taken};
+    *k = (pipc__table_time_t){.bytes = bytes,
+                              .in_graph = graph,
+                              .choice = r->is.choice,
+                              .median_usec = median_of(r, scratch),
+                              .samples = r->taken};
     snprintf(k->variant, sizeof(k->variant), "%s", r->is.variant);
     k->p99_usec = scratch[(99 * r->taken + 99) / 100 - 1]; /* median_of() sorted it */
     return PIPC_OK;

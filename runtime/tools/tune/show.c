@@ -114,8 +114,8 @@ static void print_head(const pipc__table_file_t *f, FILE *out)
         pipc__table_write(f, out, NULL);
         return;
     }
-    fprintf(out, "#%11s %-5s %-22s %10s %10s %10s %10s  %s\n", "bytes", "mode", "choice", "us", "p99",
-            "nccl us", "p99", "why");
+    fprintf(out, "#%11s %-5s %-22s %10s %10s %10s %10s  %s\n", "bytes", "mode", "choice", "us",
+            "p99", "nccl us", "p99", "why");
 }
 
 void tune_show(const pipc__table_file_t *f, FILE *out)

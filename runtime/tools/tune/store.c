@@ -39,13 +39,14 @@ static pipc_status_t find_path(const tune_t *t, const pipc__table_key_t *key,
         n = snprintf(path, PIPC__TABLE_PATH, "%s", t->output);
     } else {
         if (!pipc__tables_folder(folder, t->site, environment))
-            return pipc__fail(err, PIPC_ERR_INVALID, "neither XDG_CONFIG_HOME nor HOME is set; give -o");
+            return pipc__fail(err, PIPC_ERR_INVALID,
+                              "neither XDG_CONFIG_HOME nor HOME is set; give -o");
         n = snprintf(path, PIPC__TABLE_PATH, "%s/%016llx.table", folder,
                      (unsigned long long)key->topology);
     }
     if (n >= PIPC__TABLE_PATH - 8)
-        return pipc__fail(err, PIPC_ERR_INVALID, "%.100s...: the path is too long; give another with -o",
-                          path);
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "%.100s...: the path is too long; give another with -o", path);
     return make_folders(path, err);
 }
 
@@ -57,7 +58,8 @@ static void write_head(FILE *out, const tune_t *t)
 
     if (gmtime_r(&now, &tm))
         strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
-    fprintf(out, "# Table of pcie-ipc, measured by pcie-ipc-tune %s, %s: %d ranks on %.63s, %d rounds.\n"
+    fprintf(out,
+            "# Table of pcie-ipc, measured by pcie-ipc-tune %s, %s: %d ranks on %.63s, %d rounds.\n"
             "# pcie-ipc-tune --show explains it; the manual pcie-ipc-tune(1) has the form.\n",
             PACKAGE_VERSION, date, t->bench.comm->size, t->bench.comm->recs[0].host, t->rounds);
     if (*t->nccl_why_not)

@@ -27,8 +27,8 @@ typedef struct tune {
     bool check, graphs, site;
     const char *output; /* file; NULL: where the runtime looks for it */
     bool show;
-    const char *file; /* that --show explains; NULL: all that are found */
-    const char *nccl_why_not; /* "": NCCL is among the candidates */
+    const char *file;            /* that --show explains; NULL: all that are found */
+    const char *nccl_why_not;    /* "": NCCL is among the candidates */
     bool plan[PIPC__PLAN_KINDS]; /* those that this machine can run */
     pipc__table_time_t *times;
     int ntimes, room;
