@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan.h"
+
 #define TEXT_MAX 65536
 #define LINE_MAX_INI 198 /* inih cuts longer lines in two, in silence */
 #define KEYS (sizeof(pipc__cost_keys) / sizeof(pipc__cost_keys[0]) - 1)
@@ -31,12 +33,13 @@ const char *pipc__profile_name(pipc__profile_t profile)
     }
 #define MEMORY(name, p, gbps)                                                                      \
     NUMBER(name, "memory_gbps", exec[p].memory_gbps, "GB/s", gbps, 1e-3, 1e6)
-#define EXEC(name, p, call, op, step, local, engines_, copy, reduce)                               \
+#define EXEC(name, p, call, op, step, local, engines_, drift_, copy, reduce)                       \
     NUMBER(name, "call_usec", exec[p].call_usec, "us", call, 0, 1e6),                              \
         NUMBER(name, "op_usec", exec[p].op_usec, "us", op, 0, 1e6),                                \
         NUMBER(name, "step_usec", exec[p].step_usec, "us", step, 0, 1e6),                          \
         NUMBER(name, "local_usec", exec[p].local_usec, "us", local, 0, 1e6),                       \
-        NUMBER(name, "engines", exec[p].engines, "stages", engines_, 1, 4),                        \
+        NUMBER(name, "engines", exec[p].engines, "stages", engines_, 1, PIPC__STAGES_MAX),         \
+        NUMBER(name, "drift", exec[p].drift, "part", drift_, 0, 1),                                \
         {name,                                                                                     \
          "copy_gbps",                                                                              \
          PIPC__COST_CURVE,                                                                         \
@@ -67,14 +70,12 @@ const pipc__cost_key_t pipc__cost_keys[] = {
     NUMBER("socket", "usec", socket_usec, "us", "0.5", 0, 1e6),
     NUMBER("memory", "host_gbps", host_gbps, "GB/s", "150", 1e-3, 1e6),
     MEMORY("p2p", PIPC__PROFILE_P2P, "1500"),
-    EXEC("p2p", PIPC__PROFILE_P2P, "4.5", "1", "1.4", "0.7", "4", "600", "1200"),
-    MEMORY("nvlink", PIPC__PROFILE_NVLINK, "8000"),
-    EXEC("nvlink", PIPC__PROFILE_NVLINK, "4.5", "1", "1.4", "0.7", "4",
-         "32K:207 128K:211 512K:284 2M:364 32M:670 96M:591 288M:1210 1G:2230",
-         "32K:1420 128K:1420 512K:1490 2M:1040 32M:1240 96M:1750 288M:5380 1G:9000"),
+    EXEC("p2p", PIPC__PROFILE_P2P, "4.5", "1", "1.4", "0.7", "4", "0", "600", "1200"),
+    MEMORY("nvlink", PIPC__PROFILE_NVLINK, "1700"),
+    EXEC("nvlink", PIPC__PROFILE_NVLINK, "4.6", "1", "1.4", "0.7", "4", "0.75", "650", "4500"),
     MEMORY("host", PIPC__PROFILE_HOST, "1500"),
-    EXEC("host", PIPC__PROFILE_HOST, "4.5", "1", "2.4", "0.7", "4", "600", "1200"),
-    EXEC("cpu", PIPC__PROFILE_CPU, "0.06", "0.01", "0.05", "0.024", "1",
+    EXEC("host", PIPC__PROFILE_HOST, "5.3", "1.1", "2.55", "0.75", "4", "1", "600", "1200"),
+    EXEC("cpu", PIPC__PROFILE_CPU, "0.06", "0.01", "0.05", "0.024", "1", "0",
          "16K:19.9 64K:16.8 256K:14.8 1M:19.3 4M:37.7 16M:27.6 64M:17 544M:14.3",
          "16K:18.7 64K:11.2 256K:13.5 1M:15 4M:20.5 16M:14.8 64M:9.85 544M:9.39"),
     {NULL, NULL, PIPC__COST_NUMBER, NULL, NULL, 0, 0, 0},

@@ -38,6 +38,8 @@ typedef struct pipc__exec_costs {
     double local_usec;  /* the same between two stages of a rank */
     double memory_gbps; /* a GPU's own memory, all reading and writing; CPU: not used */
     double engines;     /* stages of a rank that run at full speed at the same time */
+    double drift;       /* 0: lanes of a rank stay in step; 1: over many rounds they drift so far
+                           apart that one uses what others leave idle, until a resource is full */
     /* By the working set, which is what a rank reads and writes in a call: caches make small ones
      * faster, grids that are not full yet make them slower. 10^9 bytes a second. */
     pipc__curve_t copy_gbps;   /* bytes copied */

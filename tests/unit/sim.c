@@ -704,6 +704,36 @@ static void engines_by_hand(void **state)
     pipc__plan_free(plan);
 }
 
+/* Rounds of two halves that use different things: in step they take one after the other, and with all
+ * drift there is only the first round in which nothing overlaps. */
+static void drift_by_hand(void **state)
+{
+    const double half = (1 << 20) / 16e9 * 1e6; /* of a round of 1 MB: the link's, and the sum's */
+    pipc__costs_t costs;
+    machine_t m;
+
+    (void)state;
+    ideal(&costs);
+    costs.speed_gts = 8.125;
+    pipc__exec_costs_t *e = &costs.exec[PIPC__PROFILE_P2P];
+    e->reduce_gbps.value[0] = 32;
+    for (int rounds = 1; rounds <= 64; rounds *= 4)
+        for (int drift = 0; drift <= 2; drift++) {
+            pipc__sim_result_t r;
+            pipc__error_t err;
+            e->drift = drift / 2.0;
+            put_on(&m, "[sw:2gpu]", 0, &costs, false);
+            pipc__plan_t *plan = plan_for(&m, PIPC__ONE_SHOT);
+            pipc__sim_call_t call = {plan, ((size_t)rounds << 20) / 4, 4, 4 << 20, false};
+            assert_int_equal(pipc__simulate(&r, m.fabric, &call, &err), PIPC_OK);
+            assert_int_equal(r.rounds, rounds);
+            NEAR(r.usec, half * (2 * rounds - e->drift * (rounds - 1)), 1e-2);
+            pipc__sim_release(&r);
+            pipc__plan_free(plan);
+            take_off(&m);
+        }
+}
+
 /* ---- properties -------------------------------------------------------------------------------
  */
 
@@ -1071,6 +1101,7 @@ int main(void)
         cmocka_unit_test(times_by_hand),
         cmocka_unit_test(latencies_by_hand),
         cmocka_unit_test(engines_by_hand),
+        cmocka_unit_test(drift_by_hand),
         cmocka_unit_test(shares),
         cmocka_unit_test(all_plans_end),
         cmocka_unit_test(random_trees),

@@ -25,8 +25,8 @@ static void print_profile(const plan_machine_t *m)
     const pipc__exec_costs_t *c = &m->fabric->exec;
 
     printf("[%s]\n", pipc__profile_name(m->fabric->profile));
-    printf("call_usec = %.4g\nop_usec = %.4g\nstep_usec = %.4g\nlocal_usec = %.4g\nengines = %g\n",
-           c->call_usec, c->op_usec, c->step_usec, c->local_usec, c->engines);
+    printf("call_usec = %.4g\nop_usec = %.4g\nstep_usec = %.4g\nlocal_usec = %.4g\nengines = %g\ndrift = %.3g\n",
+           c->call_usec, c->op_usec, c->step_usec, c->local_usec, c->engines, c->drift);
     if (m->fabric->profile != PIPC__PROFILE_CPU)
         printf("memory_gbps = %.4g\n", c->memory_gbps);
     print_curve("copy_gbps", &c->copy_gbps);
@@ -81,10 +81,10 @@ static int print_json(const plan_machine_t *m, const measured_set_t *set)
                             "before_usec", r->before, "fitted_usec", r->after));
     }
     json_t *o =
-        json_pack("{s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "version", 1,
+        json_pack("{s:i, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "version", 1,
                   "profile", pipc__profile_name(m->fabric->profile), "call_usec", c->call_usec,
                   "op_usec", c->op_usec, "step_usec", c->step_usec, "local_usec", c->local_usec,
-                  "engines", c->engines, "memory_gbps", c->memory_gbps, "copy",
+                  "engines", c->engines, "drift", c->drift, "memory_gbps", c->memory_gbps, "copy",
                   json_curve(&c->copy_gbps), "reduce", json_curve(&c->reduce_gbps), "rows", rows);
     int failed = !o || json_dumpf(o, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(6));
     printf("\n");

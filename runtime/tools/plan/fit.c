@@ -4,8 +4,8 @@
  * starts from; a pattern search tries each one up and down, keeps what is better, and halves its
  * steps when nothing is:
  *
- *     call_usec | all latencies (op, step, local) | copy speed at each knot | sum speed at each
- * knot
+ *     call_usec | all latencies (op, step, local) | memory | drift | copy speed at each knot |
+ *     sum speed at each knot
  *
  * One size tells copies from sums only where several plans were measured, which have them in other
  * parts. A small weight keeps the two, and neighbours on a curve, together where nothing tells.
@@ -18,7 +18,7 @@
 #include "runtime/tools/plan/calibrate.h"
 
 #define KNOTS_MAX PIPC__CURVE_MAX
-#define SINGLE 3 /* costs that are no curve */
+#define SINGLE 4 /* costs that are no curve */
 #define COSTS_MAX (SINGLE + 2 * KNOTS_MAX)
 #define KNOT_FIRST ((size_t)4 << 10) /* below, latency is all that there is to see */
 #define TOGETHER 2e-3                /* weight of a difference that no measurement asks for */
@@ -81,6 +81,7 @@ static void apply(fit_t *f)
     c->step_usec *= exp(f->x[1]);
     c->local_usec *= exp(f->x[1]);
     c->memory_gbps *= exp(f->x[2]);
+    c->drift = fmin(1, c->drift * exp(f->x[3])); /* 0 stays: processes have one lane */
     for (int i = 0; i < f->nknots; i++) {
         c->copy_gbps.value[i] *= exp(f->x[SINGLE + i]);
         c->reduce_gbps.value[i] *= exp(f->x[SINGLE + f->nknots + i]);
@@ -110,7 +111,7 @@ static double error_of(fit_t *f)
             tie += square(log(c->copy_gbps.value[i] / c->copy_gbps.value[i - 1])) +
                    square(log(c->reduce_gbps.value[i] / c->reduce_gbps.value[i - 1]));
     }
-    return sum + TOGETHER * tie + TOGETHER * (square(f->x[1]) + square(f->x[2]));
+    return sum + TOGETHER * tie + TOGETHER * (square(f->x[1]) + square(f->x[2]) + square(f->x[3]));
 }
 
 static double working_set(fit_t *f, const measured_t *r)
