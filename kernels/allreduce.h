@@ -24,8 +24,8 @@
 #define PIPC__LANE_THREADS 512
 #define PIPC__FLAG_BYTES 64
 #define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__BUFFERS * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)
-/* Steps of a stage: they are kept in shared memory. */
-#define PIPC__PROGRAM_MAX (48 * 1024 / (int)sizeof(pipc__op_t))
+/* Steps of a stage: they are kept in shared memory, beside 1 KB for all else. */
+#define PIPC__PROGRAM_MAX (47 * 1024 / (int)sizeof(pipc__op_t))
 
 /* Device memory of the own rank alone, zeroed at the start. All kernels of a communicator share it,
  * since one runs at a time. */

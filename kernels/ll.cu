@@ -175,13 +175,13 @@ static __device__ __forceinline__ bool sum(const pipc__ll_args_t &a, const ll_ca
 static __device__ void scrub(const pipc__ll_args_t &a, const ll_call &k)
 {
     uint32_t at = pipc__ll_scrub_at(k.number);
-    uint32_t tiles = ((uint32_t)a.bytes + 511) / 512;
+    uint32_t units = ((uint32_t)a.bytes + PIPC__LL_UNIT - 1) / PIPC__LL_UNIT;
 
 #ifdef PIPC_PERTURB
     if (a.no_scrub || a.one_area)
         return;
 #endif
-    if (pipc__ll_covers(at, a.slot_bytes, a.nranks - 1, tiles))
+    if (pipc__ll_covers(at, a.slot_bytes, a.nranks - 1, units))
         return;
 #pragma unroll
     for (int i = 0; i < 2; i++)

@@ -63,11 +63,15 @@ static inline PIPC__HD uint32_t pipc__ll_scrub_at(uint64_t call)
            PIPC__LL_PACKET;
 }
 
-/* Does a message of @tiles tiles from each of @nslots senders cover byte @at of an area? */
+/* Do @nslots senders, of @units units each, write the packet at byte @at of an area? By the unit: of
+ * its last tile a message writes a part. */
 static inline PIPC__HD int pipc__ll_covers(uint32_t at, uint32_t slot_bytes, uint32_t nslots,
-                                           uint32_t tiles)
+                                           uint32_t units)
 {
-    return at / slot_bytes < nslots && at % slot_bytes < tiles * PIPC__LL_TILE_BYTES;
+    uint32_t in_slot = at % slot_bytes, half = (uint32_t)PIPC__LL_TILE_BYTES / 2;
+    uint32_t unit = in_slot / (2 * half) * 32 + in_slot % half / PIPC__LL_PACKET;
+
+    return at / slot_bytes < nslots && unit < units;
 }
 
 /* The slot of @sender in the areas of @receiver. */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "runtime/exec/cuda_exec.h"
+#include "runtime/exec/perturb.h"
 
 #define BLOCK ((size_t)2 << 20)
 #define PAGE 4096
@@ -58,6 +59,13 @@ pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc_
     pipc_status_t st = alloc_zeroed(x, &x->own, x->bytes + PIPC__LL_BYTES, "staging", err);
     if (!st)
         st = alloc_zeroed(x, &x->state, sizeof(pipc__lane_state_t), "state", err);
+#ifdef PIPC_PERTURB
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, MemcpyHtoDAsync,
+                            x->state + offsetof(pipc__lane_state_t, calls), &pipc__perturb.calls,
+                            sizeof(pipc__perturb.calls), x->stream);
+    x->order.launched = x->order.recorded = pipc__perturb.calls;
+#endif
     if (!st)
         st = reach_page(x, err);
     if (!st)

@@ -22,7 +22,7 @@ typedef struct sample {
 } sample_t;
 
 /* Plans of one stage and of several, over device memory and over the host's. */
-enum { ONE_SHOT, TWO_SHOT, RING, ISLAND, PERMUTED, BY_HOST, ONE_WAY };
+enum { ONE_SHOT, TWO_SHOT, RING, ISLAND, PERMUTED, BY_HOST, ONE_WAY, BY_LL };
 
 static const rank_plan_t plans[] = {
     [ONE_SHOT] = {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT},
@@ -32,6 +32,7 @@ static const rank_plan_t plans[] = {
     [PERMUTED] = {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_FLAT},
     [BY_HOST] = {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_HOST},
     [ONE_WAY] = {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
+    [BY_LL] = {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT}, /* flags in the data */
 };
 static const rank_plans_t all_plans = {plans, sizeof(plans) / sizeof(plans[0])};
 
@@ -41,15 +42,17 @@ static const struct {
     pipc_redop_t op;
     int plan;
 } shapes[] = {
-    {1000, PIPC_F32, PIPC_SUM, ONE_SHOT},   {16385, PIPC_F16, PIPC_AVG, TWO_SHOT},
+    {1000, PIPC_F32, PIPC_SUM, ONE_SHOT},   {700, PIPC_F32, PIPC_SUM, BY_LL},
+    {16385, PIPC_F16, PIPC_AVG, TWO_SHOT},
     {4097, PIPC_I64, PIPC_MAX, ISLAND},     {2, PIPC_F64, PIPC_PROD, BY_HOST},
     {4097, PIPC_I64, PIPC_MAX, RING},       {5, PIPC_BF16, PIPC_SUM, RING},
-    {9000, PIPC_U8, PIPC_MIN, ONE_SHOT},    {12345, PIPC_F32, PIPC_AVG, ONE_WAY},
+    {9000, PIPC_U8, PIPC_MIN, ONE_SHOT},    {60001, PIPC_F16, PIPC_MAX, BY_LL},
+      {12345, PIPC_F32, PIPC_AVG, ONE_WAY},
     {7001, PIPC_F16, PIPC_SUM, PERMUTED},   {150001, PIPC_F32, PIPC_SUM, ISLAND},
     {300001, PIPC_F32, PIPC_AVG, TWO_SHOT}, /* several rounds */
 };
 #define SHAPES (sizeof(shapes) / sizeof(shapes[0]))
-#define FIRST 6 /* of them are in the first graph, the others in the second */
+#define FIRST 7 /* of them are in the first graph, the others in the second */
 
 static sample_t make_sample(const rank_exec_t *re, unsigned int shape, CUstream stream)
 {
@@ -65,7 +68,9 @@ static sample_t make_sample(const rank_exec_t *re, unsigned int shape, CUstream 
                               .dtype = shapes[shape].dtype,
                               .op = shapes[shape].op,
                               .stream = stream,
-                              .number = 1};
+                              .number = 1,
+                              .proto = shapes[shape].plan == BY_LL ? PIPC__PROTO_LL
+                                                                 : PIPC__PROTO_SIMPLE};
     return s;
 }
 
@@ -116,17 +121,32 @@ static void wait_for_both(void)
 
 /* --- graphs ---------------------------------------------------------------------------------- */
 
-static CUgraphExec capture(rank_exec_t *re, sample_t *s, int n, CUstream stream)
+/* Let @to begin behind what @from has. */
+static void follow(CUstream to, CUstream from, CUevent event)
+{
+    MUST(EventRecord, event, from);
+    MUST(StreamWaitEvent, to, event, 0);
+}
+
+/* The calls alternate between @stream and @other, which only the executor puts in order. */
+static CUgraphExec capture(rank_exec_t *re, sample_t *s, int n, CUstream stream, CUstream other)
 {
     CUgraph graph;
     CUgraphExec exec;
+    CUevent event;
 
+    MUST(EventCreate, &event, CU_EVENT_DISABLE_TIMING);
     MUST(StreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    if (other != stream)
+        follow(other, stream, event);
     for (int i = 0; i < n; i++)
-        enqueue(re, &s[i], stream);
+        enqueue(re, &s[i], i % 2 ? other : stream);
+    if (other != stream)
+        follow(stream, other, event);
     MUST(StreamEndCapture, stream, &graph);
     MUST(GraphInstantiate, &exec, graph, 0);
     MUST(GraphDestroy, graph);
+    MUST(EventDestroy, event);
     return exec;
 }
 
@@ -157,8 +177,9 @@ int graphs_body(ranks_t *all, int rank, void *arg)
     rank_exec_open(&re, &pipc__exec_cuda, STAGING, all_plans, all, rank);
     for (unsigned int i = 0; i < SHAPES + 3; i++)
         s[i] = make_sample(&re, i % SHAPES, gpu_streams[0]);
-    graphs[0] = capture(&re, s, FIRST, gpu_streams[0]);
-    graphs[1] = capture(&re, s + FIRST, SHAPES - FIRST, gpu_streams[1]);
+    graphs[0] = capture(&re, s, FIRST, gpu_streams[0], gpu_streams[0]);
+    graphs[1] =
+        capture(&re, s + FIRST, SHAPES - FIRST, gpu_streams[1], gpu_streams[0]);
     for (unsigned int round = 0; !bad && round < REPLAYS / 4; round++) {
         for (unsigned int i = 0; i < SHAPES + 3; i++)
             if (s[i].k.count < 20000 || round % 16 == 0) /* the long one changes now and then */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/base/hash.h"
+#include "runtime/exec/ll.h"
 #include "runtime/exec/perturb.h"
 #include "runtime/plan/check.h"
 #include "runtime/plan/generate.h"
@@ -80,6 +81,19 @@ static size_t larger(const test_call_t *c)
     return c->in_bytes > c->out_bytes ? c->in_bytes : c->out_bytes;
 }
 
+/* Protocol and blocks of a call. */
+static void choose(test_call_t *c, const exec_job_t *job, int n, unsigned int call)
+{
+    static const int blocks[] = {0, 132, 3, 64, 1, 17};
+    pipc__ll_wiring_t w;
+
+    if (job->blocks)
+        c->k.blocks = blocks[call / 2 % 6];
+    if (job->ll && (job->ll == 1 || call % 5 < 3) && c->block <= pipc__ll_bytes_max(n) &&
+        pipc__ll_wire(&w, c->k.plan, 0))
+        c->k.proto = PIPC__PROTO_LL;
+}
+
 static test_call_t pick(const rank_exec_t *re, const exec_job_t *job, int n, unsigned int call)
 {
     static const size_t skews[] = {0, 4,  0,  1, 8, 2,
@@ -101,6 +115,7 @@ static test_call_t pick(const rank_exec_t *re, const exec_job_t *job, int n, uns
     c.out_bytes = c.block * (c.k.plan->collective == PIPC__ALLGATHER ? (size_t)n : 1);
     c.out_skew = even ? 0 : skews[call % 11];
     c.in_skew = even ? 0 : c.in_place ? c.out_skew : skews[call / 3 % 11];
+    choose(&c, job, n, call);
     return c;
 }
 
@@ -129,8 +144,9 @@ static void tell_wrong(const test_call_t *c, int rank, size_t i)
 {
     static const char *const names[] = {"", " reduce-scatter", " all-gather"};
 
-    fprintf(stderr, "# rank %d, call %d, %s%s, %s of %zu %s, skew %zu and %zu, %s: element %zu\n",
+    fprintf(stderr, "# rank %d, call %d, %s%s%s, %s of %zu %s, skew %zu and %zu, %s: element %zu\n",
             rank, (int)c->k.number, c->k.plan->name, names[c->k.plan->collective],
+            c->k.proto == PIPC__PROTO_LL ? " by ll" : "",
             pipc_redop_string(c->k.op), c->k.count, pipc_dtype_string(c->k.dtype), c->in_skew,
             c->out_skew, c->in_place ? "in place" : "out of place", i);
 }
@@ -212,6 +228,11 @@ static void free_buffers(test_call_t *c, const exec_memory_t *memory)
         memory->free(c->in);
 }
 
+static bool is_control(const exec_job_t *job)
+{
+    return job->drop_step >= 0 || job->one_area || job->no_scrub;
+}
+
 /* The calls of a batch follow each other as fast as they can: a slot that is used again too early
  * shows only so. */
 static int one_batch(rank_exec_t *re, const exec_job_t *job, int rank, int n, unsigned int first,
@@ -235,7 +256,7 @@ static int one_batch(rank_exec_t *re, const exec_job_t *job, int rank, int n, un
     for (unsigned int i = 0; i < ncalls; i++) {
         if (!(bad & EXEC_FAILED))
             bad |= check_buffers(&call[i], job->memory, rank, n,
-                                 job->drop_step >= 0 || job->one_area, hash);
+                                 is_control(job), hash);
         free_buffers(&call[i], job->memory);
     }
     return bad;
@@ -268,7 +289,7 @@ int exec_calls(rank_exec_t *re, const exec_job_t *job, int rank, int n, unsigned
         bad |=
             one_batch(re, job, rank, n, first + i, ncalls - i < batch ? ncalls - i : batch, &hash);
     if (!(bad & EXEC_FAILED))
-        bad |= compare_ranks(re, n, hash, job->drop_step >= 0 || job->one_area);
+        bad |= compare_ranks(re, n, hash, is_control(job));
     return bad;
 }
 
@@ -279,6 +300,8 @@ static void perturb(const exec_job_t *job)
                                       .drop_stage = job->drop_stage,
                                       .drop_step = job->drop_step,
                                       .one_area = job->one_area,
+                                      .no_scrub = job->no_scrub,
+                                      .calls = job->first,
                                       .seed = 42};
 #else
     (void)job;
@@ -339,7 +362,8 @@ static int third_call(rank_exec_t *re, const exec_loss_t *loss)
     char *x = m->alloc(400), *y = m->alloc(400);
     pipc__error_t err = {PIPC_OK, ""}, again = {PIPC_OK, ""};
     pipc__exec_call_t k = {.plan = re->plans[0], .send = x, .recv = y, .count = 100,
-                           .dtype = PIPC_F32, .op = PIPC_SUM, .stream = m->stream(2), .number = 3};
+                           .dtype = PIPC_F32, .op = PIPC_SUM, .stream = m->stream(2), .number = 3,
+                           .proto = loss->job.ll ? PIPC__PROTO_LL : PIPC__PROTO_SIMPLE};
     double start = seconds();
     pipc_status_t st = re->exec->ops->run(re->exec, &k, &err);
     int bad = 0;

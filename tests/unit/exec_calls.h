@@ -34,6 +34,10 @@ typedef struct exec_job {
     int drop_stage;    /* and the stage that it belongs to */
     uint32_t max_usec; /* perturbed builds: longest delay */
     int one_area;      /* perturbed builds */
+    int no_scrub;      /* perturbed builds */
+    uint64_t first;    /* perturbed builds: number of launches that a communicator begins with */
+    int ll;            /* messages that LL can take go so: 0 none, 1 all, 2 in turns with others */
+    bool blocks;       /* calls ask for different numbers of blocks */
 } exec_job_t;
 
 /* Bits of what exec_calls() found. */
