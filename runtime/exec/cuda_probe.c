@@ -18,12 +18,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/probe.h"
 #include "runtime/exec/cuda_exec.h"
 #include "runtime/exec/perturb.h"
-
-/* The fat binary of kernels/probe.cu, made by kernels/local.mk. */
-extern const unsigned char pipc__probe_fatbin[];
+#include "runtime/exec/probe_kernels.h"
 
 #define PAGE 4096
 #define DATA_BYTES (64 << 10) /* of a pair; less where staging is small */

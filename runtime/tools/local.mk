@@ -11,6 +11,20 @@ pcie_ipc_topo_SOURCES = \
 pcie_ipc_topo_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
 pcie_ipc_topo_LDADD = libpipc-topofiles.la libpipc-cli.la libpipc-core.la $(JANSSON_LIBS)
 
+bin_PROGRAMS += pcie-ipc-p2p
+pcie_ipc_p2p_SOURCES = \
+	runtime/tools/p2p/main.c \
+	runtime/tools/p2p/p2p.h \
+	runtime/tools/p2p/report.c \
+	runtime/tools/topo/nvml.c runtime/tools/topo/nvml.h
+pcie_ipc_p2p_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+pcie_ipc_p2p_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
+pcie_ipc_p2p_LDADD = libpipc-cli.la libpipc-exec.la libpipc-core.la $(JANSSON_LIBS)
+if HAVE_CUDA
+pcie_ipc_p2p_SOURCES += runtime/tools/p2p/measure.c runtime/tools/p2p/workers.c
+pcie_ipc_p2p_LDADD += libpipc-exec-cuda.la
+endif
+
 bin_PROGRAMS += pcie-ipc-plan
 pcie_ipc_plan_SOURCES = \
 	runtime/tools/chart.c runtime/tools/chart.h \

@@ -2,6 +2,7 @@
 LINT_TESTS += tests/lint/layers.t
 EXTRA_DIST += tests/lint/check-layers doc/layers.txt tests/lib/tap.sh
 LINT_TESTS += tests/lint/bench.t
+LINT_TESTS += tests/lint/p2p.t
 LINT_TESTS += tests/lint/symbols.t
 EXTRA_DIST += tests/lint/check-symbols tests/lint/symbols
 LINT_TESTS += tests/lint/tools.t

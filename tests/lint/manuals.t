@@ -19,6 +19,7 @@ manual() {
 }
 
 manual pcie-ipc-bench pcie-ipc-bench pcie-ipc-bench.1
+manual pcie-ipc-p2p pcie-ipc-p2p pcie-ipc-p2p.1
 manual pcie-ipc-plan pcie-ipc-plan pcie-ipc-plan.1
 manual pcie-ipc-topo pcie-ipc-topo pcie-ipc-topo.1
 manual pcie-ipc-tune pcie-ipc-tune pcie-ipc-tune.1
