@@ -1,7 +1,7 @@
 /* tools/bench/json.c - see json.h
  *
  *     {"schema": 1, "program": .., "version": .., "backend": ..,
- *      "groups": "flat" or "2 groups of 4" .., "path": "p2p" or "host",
+ *      "groups": "flat" or "2 groups of 4" .., "path": "p2p", "host" or "mixed",
  *      "sms": .. or null, "iters": n, "rounds": n or null, "graph_replays": n or null,
  *      "burst": n or null,
  *      "overlap": null or {"wave_blocks": n, "block_threads": n, "thread_flops": 2048},
@@ -99,7 +99,7 @@ static json_t *head(const bench_t *b)
         "{s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1,
         "program", "pcie-ipc-bench", "version", PACKAGE_VERSION, "backend", b->device.name,
         "groups", pipc__plans_describe(&b->comm->shape, text, sizeof(text)), "path",
-        b->comm->recs[0].path == PIPC_PATH_HOST ? "host" : "p2p", "sms", text_or_null(o->sms),
+        !b->comm->paths.host ? "p2p" : b->comm->paths.p2p ? "mixed" : "host", "sms", text_or_null(o->sms),
         "iters", o->iterations, "rounds", count_or_null(o->rounds), "graph_replays",
         count_or_null(o->graph), "burst", count_or_null(o->burst), "overlap", computes(b), "peer",
         text_or_null(o->peer ? o->peer->version() : NULL), "variants", variants(o->peer), "ranks",

@@ -30,6 +30,8 @@ static void print_shape(const bench_t *b)
 
     printf("#  groups  %s%s\n", pipc__plans_describe(&b->comm->shape, text, sizeof(text)),
            b->comm->recs[0].path == PIPC_PATH_HOST ? "  path host" : "");
+    if (b->comm->size > 1)
+        printf("#  paths  %s\n", pipc__paths_describe(&b->comm->paths, text, sizeof(text)));
 }
 
 static void print_choices(const bench_t *b)
