@@ -102,7 +102,8 @@ static int run(pipc_comm_t *c, pipc__exec_call_t *call, size_t bytes, pipc__erro
         return ops->other(c->exec, call, pipc__nccl_allreduce, c->nccl, err) ? -1 : choice.algo;
     call->plan = c->plan[choice.algo];
     call->proto = choice.proto;
-    call->blocks = choice.blocks;
+    call->blocks =
+        choice.blocks && choice.blocks < c->most_blocks ? choice.blocks : c->most_blocks;
     return ops->run(c->exec, call, err) ? -1 : choice.algo;
 }
 

@@ -151,6 +151,7 @@ static void fill_record(build_t *b, pipc_status_t st, const pipc__error_t *err)
     m->staging_bytes = b->config.asked.staging_bytes;
     m->path = b->config.asked.path;
     m->digest = pipc__hash(PIPC__HASH_INIT, &b->kind, sizeof(b->kind));
+    m->digest = pipc__hash(m->digest, &b->config.asked.sms, sizeof(b->config.asked.sms));
 }
 
 /* --- after the exchange ---------------------------------------------------------------------- */
@@ -181,6 +182,18 @@ static pipc_status_t make_plans(build_t *b, pipc__error_t *err)
     return pipc__plans_make(c->plan, &c->table, &c->shape, err);
 }
 
+/* Blocks of a call, one a multiprocessor; known once the ranks' GPUs have been compared. */
+static int budget(const build_t *b)
+{
+    const pipc__exec_t *x = b->comm->exec;
+    int sms = b->config.asked.sms;
+
+    if (!x->ops->blocks)
+        return 0;
+    int all = x->ops->blocks(x, true);
+    return !sms ? x->ops->blocks(x, false) : sms < 0 || sms > all ? all : sms;
+}
+
 static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
 {
     pipc__segment_handle_t control[PIPC__RANKS_MAX];
@@ -205,6 +218,8 @@ static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
         st = pipc__paths_find(&c->paths, c->exec, b->all, b->group.self, n, st, environment, err);
     if (!st)
         st = make_plans(b, err);
+    if (!st)
+        c->most_blocks = budget(b);
     for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++)
         if (c->plan[k])
             st = c->exec->ops->prepare(c->exec, c->plan[k], err);

@@ -1,6 +1,7 @@
 /* comm/request.c - see request.h */
 #include "runtime/comm/request.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 _Static_assert((int)PIPC_SCOPE_JOB == PIPC__SCOPE_JOB && (int)PIPC_SCOPE_NODE == PIPC__SCOPE_NODE,
@@ -58,6 +59,26 @@ static pipc_status_t look_up(pipc__getenv_t lookup, const char *name, const char
                       what, words[0], words[1], words[2]);
 }
 
+/* "16", "max"; 0 when the environment says nothing. */
+static pipc_status_t look_up_sms(pipc__getenv_t lookup, int *sms, pipc__error_t *err)
+{
+    const char *value = lookup("PCIE_IPC_SMS");
+    char *end;
+
+    if (!value || !*value)
+        return PIPC_OK;
+    if (!strcmp(value, "max")) {
+        *sms = PIPC_SMS_MAX;
+        return PIPC_OK;
+    }
+    long n = strtol(value, &end, 10);
+    if (*value < '0' || *value > '9' || *end || n < 1 || n > 1000000)
+        return pipc__fail(err, PIPC_ERR_INVALID, "PCIE_IPC_SMS=%.100s: no number of multiprocessors; "
+                          "use 1 or more, or max", value);
+    *sms = (int)n;
+    return PIPC_OK;
+}
+
 static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__error_t *err)
 {
     static const char *const exchanges[3] = {"auto", "pmix", "socket"};
@@ -76,6 +97,8 @@ static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__erro
         st = look_up(lookup, "PCIE_IPC_PATH", paths, "path", &found, err);
         c->asked.path = (pipc_path_t)found;
     }
+    if (!st && !c->asked.sms)
+        st = look_up_sms(lookup, &c->asked.sms, err);
     return st;
 }
 
@@ -87,6 +110,9 @@ static pipc_status_t judge(const pipc_comm_config_t *a, pipc__error_t *err)
         return pipc__fail(err, PIPC_ERR_INVALID, "exchange %d does not exist", (int)a->exchange);
     if ((unsigned int)a->path > PIPC_PATH_HOST)
         return pipc__fail(err, PIPC_ERR_INVALID, "path %d does not exist", (int)a->path);
+    if (a->sms < PIPC_SMS_MAX)
+        return pipc__fail(err, PIPC_ERR_INVALID, "config.sms is %d; use 0, a number of "
+                          "multiprocessors, or PIPC_SMS_MAX", a->sms);
     if (a->callbacks && a->exchange != PIPC_EXCHANGE_AUTO && a->exchange != PIPC_EXCHANGE_CALLBACKS)
         return pipc__fail(err, PIPC_ERR_INVALID, "config.callbacks is set, but config.exchange asks "
                           "for another exchange; set one of them");

@@ -18,7 +18,7 @@ typedef struct pipc__config {
 typedef const char *(*pipc__getenv_t)(const char *name);
 
 /* Fill @c from @asked (NULL: the defaults) and the environment: what the program set wins over
- * PCIE_IPC_PLAN, PCIE_IPC_EXCHANGE and PCIE_IPC_PATH. Fails for structures that this library does not know and
+ * PCIE_IPC_PLAN, PCIE_IPC_EXCHANGE, PCIE_IPC_PATH and PCIE_IPC_SMS. Fails for structures that this library does not know and
  * values outside their enumerations. Plan and backend are judged where they are used, so that the
  * other ranks hear of it. */
 pipc_status_t pipc__config_take(pipc__config_t *c, const pipc_comm_config_t *asked,

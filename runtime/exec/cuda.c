@@ -410,6 +410,13 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
     return st;
 }
 
+static int blocks(const pipc__exec_t *exec, bool most)
+{
+    const pipc__cuda_exec_t *x = (const pipc__cuda_exec_t *)(const void *)exec;
+
+    return most ? x->capacity : x->most_blocks;
+}
+
 /* Between the calls, as one of them: what @enqueue puts on the stream waits for the call before, and
  * the next one for it. Its kernels and ours could otherwise wait for each other's blocks. */
 static pipc_status_t other(pipc__exec_t *exec, const pipc__exec_call_t *call,
@@ -477,6 +484,7 @@ const pipc__exec_ops_t pipc__exec_cuda = {
     .prepare = prepare,
     .run = run,
     .captures = captures,
+    .blocks = blocks,
     .other = other,
     .poll = poll_last,
     .drain = drain,

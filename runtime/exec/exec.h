@@ -73,6 +73,9 @@ typedef struct pipc__exec_ops {
     pipc_status_t (*run)(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err);
     /* Is the stream being captured into a graph? NULL where there are no graphs. */
     pipc_status_t (*captures)(pipc__exec_t *exec, void *stream, bool *yes, pipc__error_t *err);
+    /* Thread blocks of a call, one a multiprocessor, the same on every rank once connected: those of
+     * the default budget, or with @most all that the GPU has. NULL where there are none. */
+    int (*blocks)(const pipc__exec_t *exec, bool most);
     /* Have something else that the ranks do together enqueued, in turn with the calls:
      * enqueue(arg, call, err) puts it on call->stream. NULL where nothing is enqueued. */
     pipc_status_t (*other)(pipc__exec_t *exec, const pipc__exec_call_t *call,

@@ -85,7 +85,7 @@ static pipc_status_t judge_choice(const pipc__record_t *r, const pipc__record_t 
     else if (r->path != first->path)
         what = "paths (PCIE_IPC_PATH)";
     else if (r->digest != first->digest)
-        what = "plans (PCIE_IPC_PLAN)";
+        what = "plans or numbers of multiprocessors (PCIE_IPC_PLAN, PCIE_IPC_SMS)";
     if (!what)
         return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_MISMATCH, "ranks %d and %d have different %s; give every rank the "

@@ -26,13 +26,14 @@
 
 /* --- requests: old programs, the environment ----------------------------------------------------- */
 
-static const char *env_plan, *env_exchange, *env_path;
+static const char *env_plan, *env_exchange, *env_path, *env_sms;
 
 static const char *lookup(const char *name)
 {
     return !strcmp(name, "PCIE_IPC_PLAN") ? env_plan
            : !strcmp(name, "PCIE_IPC_EXCHANGE") ? env_exchange
            : !strcmp(name, "PCIE_IPC_PATH")     ? env_path
+           : !strcmp(name, "PCIE_IPC_SMS")      ? env_sms
                                                 : NULL;
 }
 
@@ -122,6 +123,42 @@ static void the_path_is_taken_from_program_or_environment(void **state)
             fail_msg("case %zu: %d %s", i, st, err.text);
     }
     env_path = NULL;
+}
+
+static void the_sm_budget_is_taken_from_program_or_environment(void **state)
+{
+    static const struct {
+        const char *env;
+        int sms;
+        pipc_status_t status;
+        int got;
+    } cases[] = {
+        {NULL, 0, PIPC_OK, 0},
+        {"", 0, PIPC_OK, 0},
+        {"16", 0, PIPC_OK, 16},
+        {"max", 0, PIPC_OK, PIPC_SMS_MAX},
+        {"max", 4, PIPC_OK, 4},
+        {"moon", PIPC_SMS_MAX, PIPC_OK, PIPC_SMS_MAX},
+        {"0", 0, PIPC_ERR_INVALID, 0},
+        {"-1", 0, PIPC_ERR_INVALID, 0},
+        {" 4", 0, PIPC_ERR_INVALID, 0},
+        {"4x", 0, PIPC_ERR_INVALID, 0},
+        {"99999999999999999999", 0, PIPC_ERR_INVALID, 0},
+        {NULL, -2, PIPC_ERR_INVALID, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pipc_comm_config_t asked = PIPC_COMM_CONFIG_INIT;
+        pipc__config_t got;
+        pipc__error_t err = {PIPC_OK, ""};
+        asked.sms = cases[i].sms;
+        env_sms = cases[i].env;
+        pipc_status_t st = pipc__config_take(&got, &asked, lookup, &err);
+        if (st != cases[i].status || (!st && got.asked.sms != cases[i].got))
+            fail_msg("case %zu: %d %s", i, st, err.text);
+    }
+    env_sms = NULL;
 }
 
 /* The configuration of 0.1.0's first programs: what follows it in memory is not theirs to set. */
@@ -406,6 +443,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_refines_and_the_program_wins),
         cmocka_unit_test(the_path_is_taken_from_program_or_environment),
+        cmocka_unit_test(the_sm_budget_is_taken_from_program_or_environment),
         cmocka_unit_test(structures_of_old_programs_are_taken),
         cmocka_unit_test(structures_of_no_known_size_are_refused),
         cmocka_unit_test(calls_and_bytes_are_counted_by_plan),

@@ -82,7 +82,7 @@ static const struct {
     {other_mnt_ns, PIPC_OK, NULL}, /* segments need no common mount */
     {other_backend, PIPC_ERR_MISMATCH, "different backends"},
     {other_staging, PIPC_ERR_MISMATCH, "different staging sizes"},
-    {other_digest, PIPC_ERR_MISMATCH, "different plans (PCIE_IPC_PLAN)"},
+    {other_digest, PIPC_ERR_MISMATCH, "different plans or numbers"},
     {other_path, PIPC_ERR_MISMATCH, "different paths (PCIE_IPC_PATH)"},
 };
 

@@ -128,11 +128,16 @@ typedef struct pipc_comm_config {
                                it needs one. On every rank or on none; of the libnccl.so.2 that the
                                process has loaded. Borrowed until pipc_comm_destroy() returns; a loss
                                of a rank does not abort it: that is the program's */
+    int sms;                /* CUDA: multiprocessors that a call may use, PIPC_SMS_MAX for all; 0: the
+                               environment's PCIE_IPC_SMS (a number, or max), else a quarter of the
+                               GPU's, at most 32. The same on every rank */
 } pipc_comm_config_t;
+
+#define PIPC_SMS_MAX (-1)
 
 #define PIPC_COMM_CONFIG_INIT                                                                      \
     {sizeof(pipc_comm_config_t), PIPC_BACKEND_AUTO, PIPC_SCOPE_JOB, NULL, 0, PIPC_EXCHANGE_AUTO, 0, \
-     NULL, PIPC_PATH_AUTO, NULL}
+     NULL, PIPC_PATH_AUTO, NULL, 0}
 
 /* Create a communicator over the ranks that @config's scope, or the callbacks, name. PMIx is
  * finalised again before this returns.
