@@ -7,9 +7,12 @@
  *
  * Where ranks stand in groups, the links between groups carry S bytes each way with the island plan
  * and several times that with two-shot; what it costs, more waits in a row, is little from about a
- * megabyte on. On GPUs the smallest messages go with flags in the data: one trip over the link
- * where flags beside the data need two. A shape has levels only where some group has two ranks and
- * another rank is outside.
+ * megabyte on. Uneven groups, and three or six of them, keep their ranks less busy, and the ring is
+ * predicted to be level or ahead (doc/plans.md). A shape has levels only where some group has two
+ * ranks and another rank is outside.
+ *
+ * On GPUs the smallest messages go with flags in the data: one trip over the link where flags
+ * beside the data need two.
  */
 #include "runtime/tune/table.h"
 
@@ -32,6 +35,19 @@ pipc__table_t pipc__table_fixed(int algo)
     return (pipc__table_t){1, {row_of(SIZE_MAX, algo)}};
 }
 
+/* Are the outermost groups alike, and two, four, ... of them? */
+static bool in_pairs(const pipc__shape_t *shape)
+{
+    int groups = pipc__shape_groups(shape, 0), size[PIPC__RANKS_MAX] = {0};
+
+    for (int r = 0; r < shape->nranks; r++)
+        size[shape->group[0][r]]++;
+    for (int g = 1; g < groups; g++)
+        if (size[g] != size[0])
+            return false;
+    return !(groups & (groups - 1));
+}
+
 static pipc__table_t plans_of(const pipc__shape_t *shape, bool on_gpu)
 {
     int n = shape->nranks;
@@ -41,7 +57,7 @@ static pipc__table_t plans_of(const pipc__shape_t *shape, bool on_gpu)
         return (pipc__table_t){3,
                                {row_of(cross, PIPC__ONE_SHOT),
                                 row_of(ISLAND_BYTES - 1, PIPC__TWO_SHOT),
-                                row_of(SIZE_MAX, PIPC__ISLAND)}};
+                                row_of(SIZE_MAX, in_pairs(shape) ? PIPC__ISLAND : PIPC__RING)}};
     if (n <= 2 && on_gpu)
         return pipc__table_fixed(PIPC__ONE_SHOT);
     return (pipc__table_t){2, {row_of(cross, PIPC__ONE_SHOT), row_of(SIZE_MAX, PIPC__TWO_SHOT)}};

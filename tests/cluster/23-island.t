@@ -35,10 +35,11 @@ test_expect_success 'island at every size, type and operation when asked for' '
 
 for ranks in 5 6 7; do
     test_expect_success "$ranks ranks on two switches" "
-        bench $ranks bind:switch -b 1M -e 1M -n 2 && ! groups_are flat && runs island 1"
+        bench $ranks bind:switch -b 1M -e 1M -n 2 && ! groups_are flat && runs ring 1 &&
+        bench $ranks bind:switch --plan island -b 1M -e 1M -n 2 && runs island 1"
 done
 test_expect_success '3 ranks, spread over two switches' '
-    bench 3 bind:spread -b 1M -e 1M -n 2 && groups_are "groups of 2 and 1" && runs island 1'
+    bench 3 bind:spread --plan island -b 1M -e 1M -n 2 && groups_are "groups of 2 and 1" && runs island 1'
 test_expect_success '4 ranks on one switch are all alike' '
     bench 4 bind:switch -b 1M -e 1M -n 2 && groups_are flat && runs two-shot 1'
 for ranks in 3 7; do
@@ -62,7 +63,8 @@ cluster_start NODES=1 SYNTHETIC='2x[sw:2x[sw:2gpu]+1nic]'
 test_expect_success 'switches in switches: groups in groups' '
     bench 8 bind:switch -b 1M -e 1M -n 2 && groups_are "2 groups of 4; 4 groups of 2" && runs island 1'
 test_expect_success '7 ranks in them' '
-    bench 7 bind:switch -b 1M -e 1M -n 2 && ! groups_are flat && runs island 1'
+    bench 7 bind:switch -b 1M -e 1M -n 2 && ! groups_are flat && runs ring 1 &&
+    bench 7 bind:switch --plan island -b 1M -e 1M -n 2 && runs island 1'
 
 cluster_stop
 done_testing

@@ -225,6 +225,35 @@ static void groups_get_the_island_plan_for_large_messages(void **state)
         }
 }
 
+static void large_messages_of_uneven_groups_go_round_the_ring(void **state)
+{
+    static const struct {
+        const char *groups; /* a letter a rank */
+        int plan;
+    } table[] = {
+        {"aabb", PIPC__ISLAND},     {"aaab", PIPC__RING},         {"aaaaabbb", PIPC__RING},
+        {"aabbcc", PIPC__RING},     {"aabbccdd", PIPC__ISLAND},   {"abab", PIPC__ISLAND},
+        {"aabbccd", PIPC__RING},    {"aaaabbbbcccc", PIPC__RING}, {"aaaa", PIPC__TWO_SHOT},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        char text[PIPC__RANKS_MAX][32];
+        const char *ways[PIPC__RANKS_MAX];
+        pipc__shape_t shape;
+        pipc__error_t err;
+        int n = (int)strlen(table[i].groups);
+        for (int r = 0; r < n; r++) {
+            snprintf(text[r], sizeof(text[r]), "numa%d/0000:00", table[i].groups[r] - 'a');
+            ways[r] = text[r];
+        }
+        assert_int_equal(pipc__shape_from_ways(&shape, ways, n, &err), PIPC_OK);
+        pipc__table_t t = pipc__table_default(&shape, true);
+        if (pipc__table_choose(&t, 16 << 20, false).algo != table[i].plan)
+            fail_msg("%s: plan %d", table[i].groups, pipc__table_choose(&t, 16 << 20, false).algo);
+    }
+}
+
 /* --- communicators
  * -------------------------------------------------------------------------------- */
 
@@ -294,9 +323,9 @@ static void communicators_run_what_suits_their_shape(void **state)
 {
     static const life_t lives[] = {
         {{A, A, B, B}, NULL, NULL, "island"},
-        {{A, A, B}, "auto", "auto", "island"},
-        {{A, B, A, B, A}, "host", NULL, "island"},
-        {{A1, A1, A2, A2, B, B}, "p2p", NULL, "island"},
+        {{A, A, B}, "auto", "auto", "ring"},
+        {{A, B, A, B, A}, "host", NULL, "ring"},
+        {{A1, A1, A2, A2, B, B}, "p2p", NULL, "ring"},
         {{A, A, A}, NULL, NULL, "two-shot"},
         {{"", "moon"}, NULL, NULL, "two-shot"},
         {{A, A, A}, "host", "permuted", "permuted"},
@@ -325,6 +354,7 @@ int main(void)
         cmocka_unit_test(the_host_path_reaches_nobody),
         cmocka_unit_test(what_decides_plans_is_in_the_digest),
         cmocka_unit_test(groups_get_the_island_plan_for_large_messages),
+        cmocka_unit_test(large_messages_of_uneven_groups_go_round_the_ring),
         cmocka_unit_test(communicators_run_what_suits_their_shape),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
