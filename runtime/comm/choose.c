@@ -63,7 +63,7 @@ static pipc_status_t take_file(pipc_comm_t *c, const pipc__wish_t *wish, const p
     finding_t mine = {0}, all[PIPC__RANKS_MAX];
     int other = 0;
 
-    pipc__tables_key(&key, recs, c->size, &c->shape);
+    pipc__tables_key(&key, recs, c->size, &c->shape, wish->config->sms);
     if (pipc__tables_find(&file, &key, wish->lookup, from, mine.why, sizeof(mine.why)))
         mine.digest = pipc__table_digest(&file.table) | 1;
     snprintf(mine.from, sizeof(mine.from), "%.*s", (int)sizeof(mine.from) - 1, from);

@@ -23,6 +23,7 @@ struct pipc_comm {
     pipc__shape_t shape; /* how the ranks stand, as plans see it */
     pipc__table_t table;
     char table_from[256]; /* its file; "shipped", "asked for" */
+    int sms;              /* as asked for, in pipc_comm_config_t's terms */
     int most_blocks;      /* of a call; 0: the executor has none */
     pipc__nccl_t *nccl;   /* NULL: no row of the table is NCCL's */
     pipc__plan_t *plan[PIPC__PLAN_KINDS]; /* those that the table names; the others NULL */

@@ -220,6 +220,7 @@ static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
         st = make_plans(b, err);
     if (!st)
         c->most_blocks = budget(b);
+    c->sms = b->config.asked.sms;
     for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++)
         if (c->plan[k])
             st = c->exec->ops->prepare(c->exec, c->plan[k], err);

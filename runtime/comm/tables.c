@@ -21,7 +21,7 @@ static void copy_text(char *to, size_t cap, const char *from, size_t from_cap)
 }
 
 void pipc__tables_key(pipc__table_key_t *key, const pipc__record_t *recs, int n,
-                      const pipc__shape_t *shape)
+                      const pipc__shape_t *shape, int sms)
 {
     uint64_t h = pipc__hash(PIPC__HASH_INIT, &shape->nranks, sizeof(shape->nranks));
 
@@ -30,6 +30,7 @@ void pipc__tables_key(pipc__table_key_t *key, const pipc__record_t *recs, int n,
     h = pipc__hash(h, shape->group, sizeof(shape->group));
     h = pipc__hash(h, shape->order, sizeof(shape->order));
     h = pipc__hash(h, shape->reach, sizeof(shape->reach));
+    h = pipc__hash(h, &sms, sizeof(sms));
     for (int r = 0; r < n; r++) {
         h = pipc__hash(h, &recs[r].width, sizeof(recs[r].width));
         h = pipc__hash(h, &recs[r].nvlink, sizeof(recs[r].nvlink));

@@ -163,36 +163,42 @@ static void merge(pipc__table_t *t)
     t->nrows = kept;
 }
 
+/* Choose for the next row, which ends at size @at or, @endless, not at all. */
+static pipc_status_t add_row(pipc__table_t *table, const view_t modes[2], int at, bool endless,
+                             pipc__error_t *err)
+{
+    pipc__table_row_t *row = &table->row[table->nrows];
+    const pipc__table_row_t *below = table->nrows ? row - 1 : NULL;
+
+    row->max_bytes = modes[0].sizes[at];
+    if (choose(&modes[0], at, endless, below ? &below->eager : NULL, &row->eager) &&
+        choose(&modes[1], at, endless, below ? &below->graph : NULL, &row->graph)) {
+        table->nrows++;
+        return PIPC_OK;
+    }
+    return pipc__fail(err, PIPC_ERR_INVALID,
+                      "nothing that could be used was measured at %zu bytes%s; measure more",
+                      row->max_bytes, endless ? " and more" : "");
+}
+
 pipc_status_t pipc__admit(pipc__table_t *table, const pipc__table_time_t *times, int n,
                           pipc__error_t *err)
 {
     size_t sizes[PIPC__TABLE_ROWS];
     int nsizes = pipc__time_sizes(times, n, sizes);
+    bool eager = measured(times, n, false), graph = measured(times, n, true);
+    const view_t modes[2] = {{times, n, !eager, sizes, nsizes}, {times, n, graph, sizes, nsizes}};
+    pipc_status_t st = PIPC_OK;
 
     table->nrows = 0;
     if (nsizes < 1 || nsizes >= PIPC__TABLE_ROWS)
         return pipc__fail(err, PIPC_ERR_INVALID, "%d sizes were measured; a table takes 1 to %d",
                           nsizes, PIPC__TABLE_ROWS - 1);
-    for (int i = 0; i <= nsizes; i++) { /* the one behind the last size: all that is larger */
-        bool endless = i == nsizes;
-        int at = endless ? nsizes - 1 : i;
-        pipc__table_row_t *row = &table->row[i];
-        row->max_bytes = sizes[at];
-        for (int graph = 0; graph < 2; graph++) {
-            view_t v = {times, n, graph, sizes, nsizes};
-            if (!measured(times, n, graph))
-                v.in_graph = !graph;
-            const pipc__table_row_t *below = i ? row - 1 : NULL;
-            pipc__choice_t *to = graph ? &row->graph : &row->eager;
-            if (!choose(&v, at, endless, below ? (graph ? &below->graph : &below->eager) : NULL,
-                        to))
-                return pipc__fail(err, PIPC_ERR_INVALID,
-                                  "nothing was measured at %zu bytes%s that "
-                                  "could be used",
-                                  sizes[at], endless ? " and more" : "");
-        }
-    }
-    table->nrows = nsizes + 1;
-    merge(table);
-    return PIPC_OK;
+    for (int at = 0; !st && at < nsizes; at++)
+        st = add_row(table, modes, at, false, err);
+    if (!st) /* all that is larger */
+        st = add_row(table, modes, nsizes - 1, true, err);
+    if (!st)
+        merge(table);
+    return st;
 }

@@ -73,8 +73,8 @@ like 'the file is named by its topology' "$table" '^config/pcie-ipc/tables/[0-9a
 is 'nothing else is left beside it' "$(find config -type f | wc -l)" 1
 is 'all sizes and midpoints are in it' "$(awk '/^time/ { print $2 }' "$table" | sort -nu | xargs)" \
     '1024 1536 2048 3072 4096 6144 8192'
-is 'five plans were compared at each' "$(awk '/^time 2048/ { print $4 }' "$table" | sort | xargs)" \
-    'island one-shot permuted ring two-shot'
+like 'all plans were compared at each' "$(awk '/^time 2048/ { print $4 }' "$table" | sort | xargs)" \
+    'island one-shot permuted ring .*two-shot'
 like 'rank 0 shows it' "$(cat out)" '^ +1024 eager .* ahead of .*, without NCCL'
 is 'rank 1 is silent' "$(cat out.1 err.1)" ''
 run --show

@@ -229,11 +229,11 @@ static void show_progress(const tune_t *t, size_t bytes, bool graph)
 
 pipc_status_t tune_measure(tune_t *t, pipc__error_t *err)
 {
-    bool graphs = t->graphs && t->bench.device.capture;
+    int modes = t->graphs && t->bench.device.capture ? 2 : 1;
     pipc_status_t st = PIPC_OK;
 
     for (int i = 0; !st && tune_size(t, i); i++)
-        for (int graph = 0; !st && graph <= graphs; graph++) {
+        for (int graph = 0; !st && graph < modes; graph++) {
             st = measure(t, tune_size(t, i), graph, err);
             if (!st)
                 show_progress(t, tune_size(t, i), graph);
