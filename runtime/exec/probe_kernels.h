@@ -1,5 +1,5 @@
-/* exec/probe_kernels.h - the kernels of kernels/probe.cu as they are linked in, for the executor and
- * for pcie-ipc-p2p, which measures with them. Only in builds with CUDA.
+/* exec/probe_kernels.h - the kernels of kernels/probe.cu as they are linked in, for the executor
+ * and for pcie-ipc-p2p, which measures with them. Only in builds with CUDA.
  */
 #ifndef PIPC_EXEC_PROBE_KERNELS_H
 #define PIPC_EXEC_PROBE_KERNELS_H
