@@ -10,6 +10,7 @@
 /* What the ranks tell each other of their files. */
 typedef struct finding {
     uint64_t digest; /* 0: no file */
+    int32_t status;  /* what failed before; then @why has its text */
     char from[256];
     char why[320]; /* what speaks against a file; "" nothing */
 } finding_t;
@@ -53,23 +54,42 @@ static void tell(const pipc_comm_t *c, const finding_t *all, bool same, int othe
         pipc__log(PIPC__LOG_INFO, "table: %.255s", all[0].from);
 }
 
-/* The file's table, if there is one and it is the same on all ranks; then *there is its key. */
-static pipc_status_t take_file(pipc_comm_t *c, const pipc__wish_t *wish, const pipc__record_t *recs,
-                               pipc__table_key_t *there, pipc__error_t *err)
+static void look_for_file(const pipc_comm_t *c, const pipc__wish_t *wish,
+                          const pipc__record_t *recs, finding_t *mine, pipc__table_file_t *file)
 {
     char from[PIPC__TABLE_PATH] = "";
     pipc__table_key_t key;
-    pipc__table_file_t file;
-    finding_t mine = {0}, all[PIPC__RANKS_MAX];
-    int other = 0;
 
     pipc__tables_key(&key, recs, c->size, &c->shape, wish->config->sms);
-    if (pipc__tables_find(&file, &key, wish->lookup, from, mine.why, sizeof(mine.why)))
-        mine.digest = pipc__table_digest(&file.table) | 1;
-    snprintf(mine.from, sizeof(mine.from), "%.*s", (int)sizeof(mine.from) - 1, from);
-    pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, err);
+    if (pipc__tables_find(file, &key, wish->lookup, from, mine->why, sizeof(mine->why)))
+        mine->digest = pipc__table_digest(&file->table) | 1;
+    snprintf(mine->from, sizeof(mine->from), "%.*s", (int)sizeof(mine->from) - 1, from);
+}
+
+/* The file's table, if there is one and it is the same on all ranks; then *there is its key. */
+static pipc_status_t take_file(pipc_comm_t *c, const pipc__wish_t *wish, const pipc__record_t *recs,
+                               pipc_status_t own, pipc__table_key_t *there, pipc__error_t *err)
+{
+    pipc__table_file_t file;
+    finding_t mine = {.status = (int32_t)own}, all[PIPC__RANKS_MAX];
+    pipc__error_t met;
+    char name[128];
+    int other = 0;
+
+    if (own)
+        snprintf(mine.why, sizeof(mine.why), "%.*s", (int)sizeof(mine.why) - 1, err->text);
+    else if (wish->kind < 0)
+        look_for_file(c, wish, recs, &mine, &file);
+    pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, &met);
+    if (own)
+        return own;
     if (st)
-        return st;
+        return pipc__fail(err, st, "%s", met.text);
+    for (int r = 0; r < c->size; r++)
+        if (all[r].status)
+            return pipc__fail(err, (pipc_status_t)all[r].status, "%s: %.*s",
+                              pipc__control_name(c->ctl, r, name, sizeof(name)),
+                              (int)sizeof(all[r].why) - 1, all[r].why);
     bool same = agree(all, c->size, &other);
     tell(c, all, same, other);
     if (same && mine.digest) {
@@ -108,17 +128,16 @@ static void tell_of_version(const pipc_comm_t *c, const pipc__table_key_t *there
 }
 
 pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
-                                 const pipc__record_t *recs, pipc__error_t *err)
+                                 const pipc__record_t *recs, pipc_status_t own, pipc__error_t *err)
 {
     pipc__table_key_t there = {0};
     pipc__error_t why;
-    pipc_status_t st = PIPC_OK;
+    pipc_status_t st;
 
     c->table = wish->kind < 0 ? pipc__table_default(&c->shape, wish->on_gpu)
                               : pipc__table_fixed(wish->kind);
     snprintf(c->table_from, sizeof(c->table_from), "%s", wish->kind < 0 ? "shipped" : "asked for");
-    if (wish->kind < 0)
-        st = take_file(c, wish, recs, &there, err);
+    st = take_file(c, wish, recs, own, &there, err);
     pipc__table_end_ll(&c->table, wish->on_gpu ? pipc__ll_bytes_max(c->size) : 0);
     if (st || !pipc__table_names(&c->table, PIPC__ALGO_NCCL))
         return st;

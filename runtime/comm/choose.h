@@ -16,12 +16,13 @@ typedef struct pipc__wish {
 } pipc__wish_t;
 
 /* Fill comm->table from @wish, the records recs[comm->size] and comm->shape, and make comm->nccl
- * where it names NCCL. Collective. Files that differ between ranks, are malformed or were measured
- * elsewhere, and NCCL that is not there on some rank, are no errors: all ranks take the shipped
- * table in their place and rank 0 says why in one line of the log. Fails when a peer is lost, and
- * when NCCL was asked for and can't be had. */
+ * where it names NCCL. Collective, also for a rank on which something failed before: @own, with its
+ * text in @err; then every rank fails with it. Files that differ between ranks, are malformed or
+ * were measured elsewhere, and NCCL that is not there on some rank, are no errors: all ranks take
+ * the shipped table in their place and rank 0 says why in one line of the log. Fails when a peer is
+ * lost, and when NCCL was asked for and can't be had. */
 pipc_status_t pipc__choose_table(pipc_comm_t *comm, const pipc__wish_t *wish,
-                                 const pipc__record_t *recs, pipc__error_t *err);
+                                 const pipc__record_t *recs, pipc_status_t own, pipc__error_t *err);
 
 /* @own, with @err: how setting up the table's plans went on this rank. Where it failed on some rank
  * since memory is out of reach, and nothing certain was asked for, NCCL does it all if it can be

@@ -162,7 +162,7 @@ static pipc__wish_t wish_of(const build_t *b)
 }
 
 /* The shape of all ranks, the table, and the plans that it names. */
-static pipc_status_t make_plans(build_t *b, pipc__error_t *err)
+static pipc_status_t make_plans(build_t *b, pipc_status_t own, pipc__error_t *err)
 {
     pipc_comm_t *c = b->comm;
     pipc__wish_t wish = wish_of(b);
@@ -172,8 +172,9 @@ static pipc_status_t make_plans(build_t *b, pipc__error_t *err)
     pipc__plans_shape(&c->shape, b->all, b->group.size, &why);
     if (why.status)
         pipc__log(PIPC__LOG_WARN, "taking all GPUs as equally near: %s", why.text);
-    pipc__paths_apply(&c->paths, &c->shape);
-    pipc_status_t st = pipc__choose_table(c, &wish, b->all, err);
+    if (!own)
+        pipc__paths_apply(&c->paths, &c->shape);
+    pipc_status_t st = pipc__choose_table(c, &wish, b->all, own, err);
     if (st)
         return st;
     if (c->shape.nlevels)
@@ -216,8 +217,8 @@ static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
                                    (const uint8_t(*)[PIPC__HANDLE_MAX])memory, err);
     if (b->can_vote) /* collective: also where connect failed */
         st = pipc__paths_find(&c->paths, c->exec, b->all, b->group.self, n, st, environment, err);
-    if (!st)
-        st = make_plans(b, err);
+    if (b->can_vote) /* collective, too */
+        st = make_plans(b, st, err);
     if (!st)
         c->most_blocks = budget(b);
     c->sms = b->config.asked.sms;

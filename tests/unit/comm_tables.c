@@ -330,6 +330,7 @@ typedef struct gpus {
     bool nccl;                    /* is there in the end */
     int small, large;             /* algorithms of 1000 bytes and 1 MB */
     const char *words;            /* of the error, or of rank 0's line; NULL: none */
+    bool early;                   /* own fails before there is a table */
 } gpus_t;
 
 static const char *wishes(const char *name)
@@ -360,8 +361,11 @@ static int choose(ranks_t *all, int rank, void *arg)
     rank_exec_open(&re, &pipc__exec_cpu, 1 << 20, (rank_plans_t){&one, 1}, all, rank);
     c.ctl = re.ctl;
     pipc__shape_flat(&c.shape, 2);
-    pipc_status_t st = pipc__choose_table(&c, &wish, recs, &err);
-    if (!st && g->own[rank])
+    pipc_status_t st = PIPC_OK;
+    if (g->early && g->own[rank])
+        st = pipc__fail(&err, g->own[rank], "the moon is out of reach");
+    st = pipc__choose_table(&c, &wish, recs, st, &err);
+    if (!g->early && !st && g->own[rank])
         st = pipc__fail(&err, g->own[rank], "the moon is out of reach");
     st = pipc__choose_fallback(&c, &wish, st, &err);
     MUST(st == g->status || (st == g->own[rank] && g->status)); /* the vote tells the others */
