@@ -330,8 +330,9 @@ typedef struct gpus {
     bool nccl;                    /* is there in the end */
     int small, large;             /* algorithms of 1000 bytes and 1 MB */
     const char *words;            /* of the error, or of rank 0's line; NULL: none */
-    bool early;                   /* own fails before there is a table */
 } gpus_t;
+
+static bool early; /* own fails before there is a table */
 
 static const char *wishes(const char *name)
 {
@@ -362,10 +363,10 @@ static int choose(ranks_t *all, int rank, void *arg)
     c.ctl = re.ctl;
     pipc__shape_flat(&c.shape, 2);
     pipc_status_t st = PIPC_OK;
-    if (g->early && g->own[rank])
+    if (early && g->own[rank])
         st = pipc__fail(&err, g->own[rank], "the moon is out of reach");
     st = pipc__choose_table(&c, &wish, recs, st, &err);
-    if (!g->early && !st && g->own[rank])
+    if (!early && !st && g->own[rank])
         st = pipc__fail(&err, g->own[rank], "the moon is out of reach");
     st = pipc__choose_fallback(&c, &wish, st, &err);
     MUST(st == g->status || (st == g->own[rank] && g->status)); /* the vote tells the others */
@@ -491,6 +492,33 @@ static void nccl_is_there_on_all_ranks_or_none(void **state)
     }
 }
 
+/* What fails on one rank before there is a table is heard of by the others, in step. */
+static void an_early_failure_keeps_ranks_in_step(void **state)
+{
+    static const gpus_t cases[] = {
+        {"",
+         NULL,
+         -1,
+         NULL,
+         {0, PIPC_ERR_UNREACHABLE},
+         PIPC_OK,
+         true,
+         PIPC__ALGO_NCCL,
+         PIPC__ALGO_NCCL,
+         "NCCL does it all: rank 1"},
+        {"", NULL, PIPC__RING, NULL, {0, PIPC_ERR_NOMEM}, PIPC_ERR_NOMEM, false, 0, 0, "the moon"},
+    };
+
+    (void)state;
+    early = true;
+    for (size_t i = 0; i < LEN(cases); i++) {
+        gpus_t g = cases[i];
+        if (ranks_run(2, choose, &g, 20))
+            fail_msg("case %zu", i);
+    }
+    early = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -501,6 +529,7 @@ int main(void)
         cmocka_unit_test(ranks_take_the_same_table_or_the_shipped_one),
         cmocka_unit_test(nccl_that_is_asked_for_needs_gpus),
         cmocka_unit_test(nccl_is_there_on_all_ranks_or_none),
+        cmocka_unit_test(an_early_failure_keeps_ranks_in_step),
     };
     const char *folder = getenv("PIPC_BUILDDIR");
     char command[64];
