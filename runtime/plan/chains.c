@@ -369,7 +369,8 @@ static void write_stage(const chains_t *k, int stage, int rank)
 
     for (int turn = 0; turn < k->b->plan->nchunks; turn++)
         n += add_jobs(k, stage, rank, turn, &job[n]);
-    qsort(job, (size_t)n, sizeof(job[0]), by_time);
+    if (n > 1)
+        qsort(job, (size_t)n, sizeof(job[0]), by_time);
     for (int i = 0; i < n; i++)
         job[i].write(k, (pipc__pen_t){k->b, rank, k->stage[stage]}, &job[i]);
 }

@@ -281,7 +281,8 @@ static bool write_stage(const island_t *k, int stage, int rank)
         d->turn = turn;
         n += d->job != NULL;
     }
-    qsort(due, (size_t)n, sizeof(due[0]), by_time);
+    if (n > 1)
+        qsort(due, (size_t)n, sizeof(due[0]), by_time);
     for (int i = 0; i < n; i++)
         due[i].job(k, pen, due[i].turn);
     return n > 0;
