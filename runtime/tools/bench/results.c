@@ -78,9 +78,10 @@ int bench_best(const bench_cell_t *c)
 
 bench_figures_t bench_peer_figures(const bench_cell_t *c, int variant)
 {
+    static const bench_figures_t none;
     int v = variant == BENCH_BEST ? bench_best(c) : variant;
 
-    return v < 0 ? (bench_figures_t){0} : c->peer[v];
+    return v < 0 ? none : c->peer[v];
 }
 
 double bench_ratio(const bench_cell_t *c, int variant)
