@@ -10,8 +10,9 @@
  * steps may share it differently, so that
  *   - between any two steps that move data there is a barrier (in two-shot a copy pushes the output
  *     that the sum before it wrote);
- *   - before a signal there is one: the release of one thread covers what the others wrote only
- *     because they met first. A fence in every thread without the barrier would not do;
+ *   - between data and the signal for it there is one: the release of one thread covers what the
+ *     others wrote only because they met first. A fence in every thread without the barrier would
+ *     not do;
  *   - after a wait there is one: the others may go on only when the thread that polls has seen it.
  */
 #include "kernels/allreduce.h"
@@ -299,7 +300,7 @@ static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k
             i += n;
             continue;
         }
-        if (op.kind == PIPC__SIGNAL || !met)
+        if (!met) /* a signal behind another one needs none: the same thread gives both */
             __syncthreads();
         met = op.kind == PIPC__SIGNAL;
         if (op.kind != PIPC__SIGNAL)

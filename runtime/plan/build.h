@@ -65,11 +65,12 @@ void pipc__add_push(pipc__pen_t pen, int chunk, pipc__ref_t src, int peer, int b
 /* No stage of @rank begins the next round before all of them have ended this one. */
 void pipc__add_join(pipc__build_t *b, int rank);
 
-/* direct.c, ring.c, island.c: fill b->plan, whose nranks (2 or more) and collective are set. */
+/* direct.c, ring.c, island.c, stream.c: fill b->plan, whose nranks (2 or more) and collective are set. */
 void pipc__build_one_shot(pipc__build_t *b);
 void pipc__build_two_shot(pipc__build_t *b);
 void pipc__build_permuted(pipc__build_t *b);
 void pipc__build_ring(pipc__build_t *b);
 void pipc__build_island(pipc__build_t *b);
+void pipc__build_stream(pipc__build_t *b);
 
 #endif

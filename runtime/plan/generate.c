@@ -20,6 +20,7 @@ static const struct kind {
     [PIPC__RING] = {"ring", pipc__build_ring, true},
     [PIPC__ISLAND] = {"island", pipc__build_island, true},
     [PIPC__PERMUTED] = {"permuted", pipc__build_permuted, true},
+    [PIPC__STREAM] = {"stream", pipc__build_stream, false},
 };
 
 static const char *const collectives[] = {"all-reduce", "reduce-scatter", "all-gather"};

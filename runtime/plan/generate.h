@@ -15,6 +15,7 @@ typedef enum pipc__plan_kind {
     PIPC__RING,     /* "ring": both of them from neighbour to neighbour, in tree order */
     PIPC__ISLAND,   /* "island": inside the groups of the shape first, then across, pipelined */
     PIPC__PERMUTED, /* "permuted": two-shot in steps, in each of which everybody has one peer */
+    PIPC__STREAM,   /* "stream": one-shot that pushes and sums at the same time */
     PIPC__PLAN_KINDS,
     PIPC__PLAN_KINDS_PLAIN = PIPC__ISLAND /* the first ones, of one stage and without spare waits */
 } pipc__plan_kind_t;

@@ -13,6 +13,7 @@ libpipc_core_la_SOURCES += \
 	runtime/plan/plan.h runtime/plan/proto.h \
 	runtime/plan/ring.c \
 	runtime/plan/shape.c runtime/plan/shape.h \
+	runtime/plan/stream.c \
 	runtime/plan/text.c runtime/plan/text.h \
 	runtime/plan/traffic.c runtime/plan/traffic.h \
 	runtime/plan/validate.c

@@ -87,6 +87,7 @@ static const rank_plan_t staged[] = {
     {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_FLAT},   {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_HALVES},
     {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_NESTED}, {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_FLAT},
     {PIPC__RING, PIPC__ALLREDUCE, SHAPE_TURNS},    {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT},
+    {PIPC__STREAM, PIPC__ALLREDUCE, SHAPE_FLAT},
 };
 
 /* With a plan among them that uses no host memory: neither may disturb the other. */
@@ -94,7 +95,7 @@ static const rank_plan_t by_host[] = {
     {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_HOST}, {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
     {PIPC__RING, PIPC__ALLREDUCE, SHAPE_HOST},     {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
     {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT}, {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_HOST},
-    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_HOST},
+    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_HOST},   {PIPC__STREAM, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
 };
 
 #define LIST(plans) ((rank_plans_t){plans, (int)(sizeof(plans) / sizeof((plans)[0]))})

@@ -54,4 +54,4 @@ check_PROGRAMS += tests/unit/cuda_lanes
 endif
 tests_unit_cuda_lanes_SOURCES = tests/unit/cuda_lanes.c
 tests_unit_cuda_lanes_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_cuda_lanes_LDADD = $(UNIT_LIBS)
+tests_unit_cuda_lanes_LDADD = libpipc-exec.la $(UNIT_LIBS)

@@ -117,13 +117,13 @@ static void rows(ranks_t *all, int rank, rank_exec_t *re, pipc__exec_call_t k, b
     static const size_t sizes[] = {8,       1 << 10,  8 << 10, 16 << 10,  32 << 10, 64 << 10,
                                    128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20, 16 << 20,
                                    64 << 20, 256 << 20};
-    static const int ll_blocks[] = {0, 4, 8, 16, 64, 128}, blocks[] = {0, 64, 132};
+    static const int ll_blocks[] = {0, 16, 64, 128}, blocks[] = {0, 64, 132};
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         k.count = sizes[i] / 4;
         k.plan = re->plans[0];
         k.proto = PIPC__PROTO_LL;
-        for (size_t b = 0; b < 6 && sizes[i] <= MB; b++) {
+        for (size_t b = 0; b < 4 && sizes[i] <= MB; b++) {
             k.blocks = ll_blocks[b];
             if (!b || sizes[i] >= (size_t)k.blocks * 2048)
                 one_row(all, rank, re, k, graph);
@@ -169,7 +169,7 @@ static void host_rows(void)
 }
 
 static const rank_plan_t plans[] = {{PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT},
-                                    {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_FLAT}};
+                                    {PIPC__STREAM, PIPC__ALLREDUCE, SHAPE_FLAT}};
 
 int timing_body(ranks_t *all, int rank, void *arg)
 {

@@ -1,5 +1,5 @@
 /* tests/unit/cuda_lanes.c - what of the CUDA executor can be tested without a GPU: how many lanes a
- * call takes, that every lane's part fits its slot, and the packing of a stall.
+ * call takes, that every lane's part fits its slot, the packing of a stall, and LL's layout.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,9 @@
 #include <cmocka.h>
 
 #include "kernels/allreduce.h"
+#include "kernels/ll.h"
+#include "runtime/exec/ll.h"
+#include "runtime/plan/generate.h"
 
 static void lanes_grow_with_the_size_up_to_the_most(void **state)
 {
@@ -94,6 +97,105 @@ static void a_stall_survives_its_packing(void **state)
     assert_true(PIPC__STALL(0, 0, 0));
 }
 
+/* --- LL --------------------------------------------------------------------------------------- */
+
+static void slots_of_ll_fit_their_area(void **state)
+{
+    (void)state;
+    for (int n = 2; n <= PIPC__RANKS_MAX; n++) {
+        size_t slot = pipc__ll_slot_bytes(n);
+        assert_true(slot * (size_t)(n - 1) <= PIPC__LL_AREA_BYTES);
+        assert_int_equal(slot % PIPC__LL_TILE_BYTES, 0);
+        assert_int_equal(pipc__ll_bytes_max(n), slot / 2);
+        for (int r = 0; r < n; r++) /* each sender has a slot of its own, in rank order */
+            for (int q = 0, next = 0; q < n; q++)
+                if (q != r)
+                    assert_int_equal(pipc__ll_slot(r, q), next++);
+    }
+    assert_int_equal(pipc__ll_bytes_max(2), 1 << 20);
+}
+
+static void grids_of_ll_grow_with_the_message(void **state)
+{
+    static const struct {
+        size_t bytes;
+        int most;
+        unsigned int blocks, threads;
+    } table[] = {
+        {1, 32, 1, 32},       {512, 32, 1, 32},      {513, 32, 1, 64},       {8192, 32, 1, 512},
+        {8193, 32, 3, 256},   {65536, 32, 16, 256},  {131072, 32, 32, 256},  {131073, 32, 17, 512},
+        {262144, 32, 32, 512}, {1 << 20, 32, 32, 512}, {1 << 20, 1, 1, 512}, {16384, 1, 1, 512},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        pipc__ll_grid_t g = pipc__ll_grid(table[i].bytes, table[i].most);
+        assert_int_equal(g.blocks, table[i].blocks);
+        assert_int_equal(g.threads, table[i].threads);
+    }
+}
+
+/* Every packet that a message leaves alone is written once in PIPC__LL_SCRUB_CALLS calls; none that
+ * it writes is. @written: a bit an area. */
+static void check_scrub(int n, uint32_t units, uint64_t first)
+{
+    static uint8_t written[PIPC__LL_AREA_BYTES / PIPC__LL_PACKET];
+    uint32_t slot = (uint32_t)pipc__ll_slot_bytes(n);
+
+    memset(written, 0, sizeof(written));
+    for (uint64_t call = first; call < first + PIPC__LL_SCRUB_CALLS; call++)
+        written[pipc__ll_scrub_at(call) / PIPC__LL_PACKET] |= (uint8_t)(1u << call % 2);
+    for (size_t i = 0; i < sizeof(written); i++)
+        assert_int_equal(written[i], 3);
+    /* What senders write, unit by unit, is what covers() says. */
+    memset(written, 0, sizeof(written));
+    for (uint32_t s = 0; s < (uint32_t)n - 1; s++)
+        for (uint32_t u = 0; u < units; u++)
+            for (uint32_t half = 0; half < 2; half++)
+                written[(s * slot + u / 32 * 1024 + half * 512 + u % 32 * 16) / 16] = 1;
+    for (uint32_t i = 0; i < sizeof(written); i++)
+        assert_int_equal(pipc__ll_covers(i * 16, slot, (uint32_t)n - 1, units), written[i]);
+}
+
+static void no_packet_of_ll_grows_old(void **state)
+{
+    (void)state;
+    check_scrub(2, 1, 1);
+    check_scrub(2, 65536, 4711);
+    check_scrub(3, 33, ((uint64_t)1 << 32) - 100);
+    check_scrub(16, 4352, 12);
+}
+
+/* Which plans LL can run, and where each pair meets. */
+static void ll_takes_one_shots_alone(void **state)
+{
+    pipc__ll_wiring_t w;
+    pipc__shape_t shape;
+    pipc__plan_t *p;
+
+    (void)state;
+    for (int n = 2; n <= PIPC__RANKS_MAX; n++)
+        for (int kind = 0; kind < PIPC__PLAN_KINDS; kind++) {
+            pipc__shape_flat(&shape, n);
+            shape.reach[0] = 1; /* rank 0 writes nobody's device memory */
+            assert_int_equal(pipc__plan_make_for(&p, (pipc__plan_kind_t)kind, PIPC__ALLREDUCE,
+                                                 &shape, NULL),
+                             PIPC_OK);
+            for (int r = 0; r < n; r++)
+                assert_int_equal(pipc__ll_wire(&w, p, r), kind == PIPC__ONE_SHOT);
+            if (kind == PIPC__ONE_SHOT && pipc__ll_wire(&w, p, 1)) {
+                assert_int_equal(w.from[0], PIPC__HOST);
+                assert_int_equal(w.to[0], PIPC__SLOT);
+                assert_int_equal(p->program[1][0].ops[w.wait_step[0]].kind, PIPC__WAIT);
+                assert_int_equal(p->program[1][0].ops[w.wait_step[0]].peer, 0);
+            }
+            pipc__plan_free(p);
+        }
+    assert_int_equal(pipc__plan_make(&p, PIPC__ONE_SHOT, 1, NULL), PIPC_OK);
+    assert_false(pipc__ll_wire(&w, p, 0));
+    pipc__plan_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -101,6 +203,10 @@ int main(void)
         cmocka_unit_test(every_part_fits_its_slot),
         cmocka_unit_test(stages_share_the_blocks),
         cmocka_unit_test(a_stall_survives_its_packing),
+        cmocka_unit_test(slots_of_ll_fit_their_area),
+        cmocka_unit_test(grids_of_ll_grow_with_the_message),
+        cmocka_unit_test(no_packet_of_ll_grows_old),
+        cmocka_unit_test(ll_takes_one_shots_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,6 +62,7 @@ static const rank_plan_t staged[] = {
     {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_ONE_OFF}, {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_TURNS},
     {PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_NESTED},  {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_FLAT},
     {PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_TURNS}, {PIPC__RING, PIPC__ALLREDUCE, SHAPE_TURNS},
+    {PIPC__STREAM, PIPC__ALLREDUCE, SHAPE_FLAT},
 };
 
 /* Some plans of a communicator use host memory and some do not: neither may disturb the other. */
@@ -256,7 +257,8 @@ static void each_wait_of_stages_is_needed(void **state)
 {
     static const rank_plan_t island[] = {{PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_SPLIT}};
     static const rank_plan_t others[] = {{PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_HOST},
-                                         {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_ONE_WAY}};
+                                         {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
+                                         {PIPC__STREAM, PIPC__ALLREDUCE, SHAPE_FLAT}};
     exec_job_t job = make_job(small_counts, 0, 44);
 
     (void)state;
@@ -265,7 +267,7 @@ static void each_wait_of_stages_is_needed(void **state)
     job.plans = LIST(island);
     assert_true(exec_drop_each_wait(job, 4, 60) >= 10); /* how many is the generator's choice */
     job.plans = LIST(others);
-    assert_int_equal(exec_drop_each_wait(job, 3, 60), 4 + 4);
+    assert_int_equal(exec_drop_each_wait(job, 3, 60), 4 + 4 + 13);
 }
 
 /* One-shot has no wait that says "you may write here again": its second staging area says it. */
