@@ -6,8 +6,8 @@
  *     | lane 0: flags 0, flags 1 | lane 1: flags 0, flags 1 | ... | area 0: slots | area 1: slots |
  *       a flag is 64 bits alone in two sectors, 64 bytes             cut as plan.h says
  *
- * Behind it lies what LL uses (ll.h). Where a plan asks for it a rank has the same once more in host
- * memory.
+ * Behind it lies what LL uses (ll.h). Where a plan asks for it a rank has the same once more in
+ * host memory.
  *
  * A flag holds the number of the last round that was signalled; round g uses flags g mod 2, since
  * in another plan a flag may be another rank's. Rounds are numbered over all calls of a

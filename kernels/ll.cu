@@ -3,9 +3,9 @@
  *
  *     load unit --> push it to every peer --> take rank 0's, 1's, ... as they come, sum --> store
  *
- * A thread does its units alone and meets nobody until the kernel's end. It has loaded a unit before
- * it stores there, so in place is safe. The sum goes in rank order, with the operations of reduce.cuh:
- * the bits of the one-shot plan, on every rank.
+ * A thread does its units alone and meets nobody until the kernel's end. It has loaded a unit
+ * before it stores there, so in place is safe. The sum goes in rank order, with the operations of
+ * reduce.cuh: the bits of the one-shot plan, on every rank.
  */
 #include "kernels/ll.h"
 #include "kernels/bytes.cuh"

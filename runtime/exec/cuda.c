@@ -380,9 +380,8 @@ static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, cons
     if (rc)
         return rc;
     *what = "cuLaunchKernel";
-    rc = call->proto == PIPC__PROTO_LL
-             ? pipc__cuda_ll_launch(x, call, find_program(x, call->plan))
-             : launch_plan(x, call);
+    rc = call->proto == PIPC__PROTO_LL ? pipc__cuda_ll_launch(x, call, find_program(x, call->plan))
+                                       : launch_plan(x, call);
     if (rc)
         return rc;
     *what = "recording the call's end";
@@ -417,8 +416,8 @@ static int blocks(const pipc__exec_t *exec, bool most)
     return most ? x->capacity : x->most_blocks;
 }
 
-/* Between the calls, as one of them: what @enqueue puts on the stream waits for the call before, and
- * the next one for it. Its kernels and ours could otherwise wait for each other's blocks. */
+/* Between the calls, as one of them: what @enqueue puts on the stream waits for the call before,
+ * and the next one for it. Its kernels and ours could otherwise wait for each other's blocks. */
 static pipc_status_t other(pipc__exec_t *exec, const pipc__exec_call_t *call,
                            pipc__enqueue_t *enqueue, void *arg, pipc__error_t *err)
 {

@@ -8,7 +8,8 @@
 extern const unsigned char pipc__allreduce_fatbin[];
 extern const unsigned char pipc__ll_fatbin[];
 
-/* As the kernels are named: pipc__allreduce_OP_TYPE, pipc__ll_OP_TYPE, operations as pipc_redop_string() has them. */
+/* As the kernels are named: pipc__allreduce_OP_TYPE, pipc__ll_OP_TYPE, operations as
+ * pipc_redop_string() has them. */
 static const char *const type_names[PIPC_DTYPE_COUNT] = {
     [PIPC_F32] = "f32", [PIPC_F64] = "f64", [PIPC_F16] = "f16", [PIPC_BF16] = "bf16",
     [PIPC_I8] = "i8",   [PIPC_U8] = "u8",   [PIPC_I32] = "i32", [PIPC_U32] = "u32",

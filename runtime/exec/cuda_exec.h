@@ -23,7 +23,7 @@
 
 typedef struct pipc__cuda_program {
     const pipc__plan_t *plan;
-    CUdeviceptr ops; /* the own rank's, on the device: its stages, one behind the other */
+    CUdeviceptr ops;    /* the own rank's, on the device: its stages, one behind the other */
     pipc__ll_args_t ll; /* nranks 0: LL can't run it */
 } pipc__cuda_program_t;
 
@@ -50,11 +50,11 @@ typedef struct pipc__cuda_capture {
 
 /* See cuda_order.c */
 typedef struct pipc__cuda_order {
-    CUevent last;           /* behind the first @recorded launches, and behind each graph's */
-    uint64_t launched;      /* launches outside of graphs */
+    CUevent last;      /* behind the first @recorded launches, and behind each graph's */
+    uint64_t launched; /* launches outside of graphs */
     uint64_t recorded;
-    bool counts;            /* streams can wait for pipc__lane_state_t.calls */
-    bool captured;          /* a launch went into a graph */
+    bool counts;                    /* streams can wait for pipc__lane_state_t.calls */
+    bool captured;                  /* a launch went into a graph */
     unsigned long long last_stream; /* of the last launch, as stream_id() gives it; 0: don't know */
     pipc__cuda_capture_t capture[PIPC__CAPTURES];
     unsigned int ncaptures;
@@ -67,7 +67,8 @@ typedef struct pipc__cuda_exec {
     CUdevice device;
     CUstream stream; /* own; for set-up alone */
     int rank, size;  /* size 0: not connected */
-    /* Blocks of a launch, the same on every rank once connected: when a call does not say; at most. */
+    /* Blocks of a launch, the same on every rank once connected: when a call does not say; at most.
+     */
     int most_blocks, capacity;
 
     CUmodule module, ll_module;
@@ -82,8 +83,8 @@ typedef struct pipc__cuda_exec {
     CUdeviceptr peer[PIPC__RANKS_MAX];           /* what cuIpcOpenMemHandle gave; 0: not open */
     pipc__segment_t own_host, peer_host[PIPC__RANKS_MAX]; /* peers': as far as plans need them */
     pipc__segment_handle_t host_handle;                   /* of own_host */
-    CUdeviceptr state;                 /* pipc__lane_state_t */
-    bool registered;                   /* the control page is */
+    CUdeviceptr state;                                    /* pipc__lane_state_t */
+    bool registered;                                      /* the control page is */
 
     pipc__cuda_order_t order;
     uint64_t last_call;

@@ -2,8 +2,8 @@
  * cuda_exec.h for the other files.
  *
  * Its areas lie behind staging in the same allocation, on the device and on the host, and any plan
- * that is a one-shot (ll.h) can be run so: the plan says through which memory each pair goes. All of
- * them share the areas, since all number their calls alike.
+ * that is a one-shot (ll.h) can be run so: the plan says through which memory each pair goes. All
+ * of them share the areas, since all number their calls alike.
  */
 #include <string.h>
 

@@ -281,8 +281,7 @@ static pipc_status_t judge_handle(const pipc__cuda_exec_t *x, int r, pipc__error
     const pipc__cuda_handle_t *h = &x->handle[r];
     char name[128];
 
-    if (h->version == VERSION && h->bytes == x->bytes && h->most_blocks >= 1 &&
-        h->capacity >= 1)
+    if (h->version == VERSION && h->bytes == x->bytes && h->most_blocks >= 1 && h->capacity >= 1)
         return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_MISMATCH,
                       "%s has staging of %llu bytes (version %u), this "

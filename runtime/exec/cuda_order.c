@@ -1,24 +1,25 @@
 /* exec/cuda_order.c - one after the other: the calls of a communicator, which use the same staging,
  * on whatever streams they come. See cuda_exec.h for the other files.
  *
- * Outside of graphs. On one stream calls can't overlap, and nothing is done. When the stream changes,
- * the new one waits until the GPU has counted all launches so far: each kernel ends by moving
- * pipc__lane_state_t.calls on. An event behind the last launch would do as well, but it would have to
- * be recorded after every launch, though most are never waited for: once the stream has changed it
- * is too late, the old one may be destroyed by then. A driver without waits on memory gets the event.
+ * Outside of graphs. On one stream calls can't overlap, and nothing is done. When the stream
+ * changes, the new one waits until the GPU has counted all launches so far: each kernel ends by
+ * moving pipc__lane_state_t.calls on. An event behind the last launch would do as well, but it
+ * would have to be recorded after every launch, though most are never waited for: once the stream
+ * has changed it is too late, the old one may be destroyed by then. A driver without waits on
+ * memory gets the event.
  *
- * In graphs. Nobody here knows when and where a graph is replayed, and its launches count as often as
- * that. So a graph waits for the event at its first call and records it behind its last one, and
+ * In graphs. Nobody here knows when and where a graph is replayed, and its launches count as often
+ * as that. So a graph waits for the event at its first call and records it behind its last one, and
  * from the first capture on calls outside of graphs do the same:
  *
  *     stream being captured    wait --> call 1 --> ... --> call 2 --> ...
  *     beside it                                             `--> record
  *
- * Which call is the last is known to nobody while they are captured. The node that records the event
- * hangs beside the stream, where nothing comes after it, and each call of the same capture moves it
- * behind itself. Recording in the stream after each call would be as right, and costs a graph of 20
- * calls 19 events. Calls of one capture follow each other on one stream; on another stream of the
- * same capture a call is made to follow the last one.
+ * Which call is the last is known to nobody while they are captured. The node that records the
+ * event hangs beside the stream, where nothing comes after it, and each call of the same capture
+ * moves it behind itself. Recording in the stream after each call would be as right, and costs a
+ * graph of 20 calls 19 events. Calls of one capture follow each other on one stream; on another
+ * stream of the same capture a call is made to follow the last one.
  */
 #include <string.h>
 
@@ -39,8 +40,7 @@ pipc_status_t pipc__cuda_order_init(pipc__cuda_exec_t *x, pipc__error_t *err)
 {
     pipc__cuda_order_t *o = &x->order;
     int can = 0;
-    pipc_status_t st =
-        PIPC__CUDA_TRY(x->cu, err, EventCreate, &o->last, CU_EVENT_DISABLE_TIMING);
+    pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, EventCreate, &o->last, CU_EVENT_DISABLE_TIMING);
 
     /* A first call that is captured waits for it in the graph: an error for an event never
      * recorded. */
@@ -89,7 +89,8 @@ static bool sees_graphs(const pipc__cuda_exec_t *x)
            x->cu->GraphRemoveDependencies;
 }
 
-/* The capture that @stream is part of, if calls of it were seen, else NULL and its number in *id. */
+/* The capture that @stream is part of, if calls of it were seen, else NULL and its number in *id.
+ */
 static pipc__cuda_capture_t *find_capture(pipc__cuda_exec_t *x, CUstream stream, uint64_t *id)
 {
     CUstreamCaptureStatus status;
@@ -195,9 +196,9 @@ CUresult pipc__cuda_order_after(pipc__cuda_exec_t *x, CUstream stream, bool capt
     return x->cu->EventRecord(o->last, stream);
 }
 
-/* Nobody else moves the count on, so the stream does: when it comes to this, all launches before have
- * been counted. What hangs beside a captured stream is behind the last call of ours only; a record
- * in the stream itself is right whatever NCCL left there. */
+/* Nobody else moves the count on, so the stream does: when it comes to this, all launches before
+ * have been counted. What hangs beside a captured stream is behind the last call of ours only; a
+ * record in the stream itself is right whatever NCCL left there. */
 CUresult pipc__cuda_order_other(pipc__cuda_exec_t *x, CUstream stream, bool capturing)
 {
     pipc__cuda_order_t *o = &x->order;

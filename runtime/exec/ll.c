@@ -61,9 +61,8 @@ bool pipc__ll_wire(pipc__ll_wiring_t *w, const pipc__plan_t *plan, int rank)
             waited |= 1u << op->peer;
         } else if (op->kind == PIPC__COPY && !take_push(w, op, rank, &pushed)) {
             return false;
-        } else if (op->kind == PIPC__REDUCE &&
-                   (sums++ || !take_sum(w, op, rank, plan->nranks) ||
-                    !slots_are_senders(op, rank))) {
+        } else if (op->kind == PIPC__REDUCE && (sums++ || !take_sum(w, op, rank, plan->nranks) ||
+                                                !slots_are_senders(op, rank))) {
             return false;
         }
     }

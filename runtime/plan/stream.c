@@ -3,11 +3,12 @@
  *     stage 0   push chunk 0 | push 1 | push 2 | push 3      to every peer, as one-shot
  *     stage 1                | sum 0  | sum 1  | sum 2 | sum 3
  *
- * Few chunks: each costs a signal, which waits until all that was pushed has arrived, about 2 us over
- * NVLink, and only the last one's sum is not hidden. (Two H200, 16 MB: 63 us with 4 chunks, 72 with 8,
- * 89 with 16.) Sends (n - 1) S, one latency.
+ * Few chunks: each costs a signal, which waits until all that was pushed has arrived, about 2 us
+ * over NVLink, and only the last one's sum is not hidden. (Two H200, 16 MB: 63 us with 4 chunks, 72
+ * with 8, 89 with 16.) Sends (n - 1) S, one latency.
  *
- * In place is safe: stage 1 writes output chunk c when stage 0 has told that input chunk c is pushed.
+ * In place is safe: stage 1 writes output chunk c when stage 0 has told that input chunk c is
+ * pushed.
  */
 #include "runtime/plan/build.h"
 

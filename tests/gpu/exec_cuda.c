@@ -229,8 +229,13 @@ static int killed_in_mid_call(ranks_t *all, int rank, void *arg)
     ranks_gather(all, rank, NULL, 0, NULL);
     double start = timing_now();
     for (unsigned int call = 0; !st && call < 2000; call++) {
-        pipc__exec_call_t k = {.plan = re.plans[call % 2], .send = x, .recv = y, .count = MB,
-                               .dtype = PIPC_F32, .op = PIPC_SUM, .stream = gpu_streams[0],
+        pipc__exec_call_t k = {.plan = re.plans[call % 2],
+                               .send = x,
+                               .recv = y,
+                               .count = MB,
+                               .dtype = PIPC_F32,
+                               .op = PIPC_SUM,
+                               .stream = gpu_streams[0],
                                .number = call + 1};
         st = re.exec->ops->run(re.exec, &k, &err);
         if (rank == 1 && call == 500)
@@ -312,8 +317,14 @@ static int call_without_context(ranks_t *all, int rank, void *arg)
     char *x = job->memory->alloc(sizeof(host)), *y = job->memory->alloc(sizeof(host));
     test_fill(host, 100, PIPC_F32, PIPC_SUM, rank, 1);
     job->memory->put(x, host, sizeof(host));
-    pipc__exec_call_t k = {.plan = re.plans[1], .send = x, .recv = y, .count = 100,
-                           .dtype = PIPC_F32, .op = PIPC_SUM, .stream = gpu_streams[0], .number = 1};
+    pipc__exec_call_t k = {.plan = re.plans[1],
+                           .send = x,
+                           .recv = y,
+                           .count = 100,
+                           .dtype = PIPC_F32,
+                           .op = PIPC_SUM,
+                           .stream = gpu_streams[0],
+                           .number = 1};
     caller_t caller = {&re, &k, PIPC_OK};
     if (pthread_create(&thread, NULL, call_from_thread, &caller) || pthread_join(thread, NULL))
         return 2;
@@ -509,9 +520,15 @@ static int cross_the_wrap(ranks_t *all, int rank, void *arg)
     job->memory->begin(rank);
     rank_exec_open(&re, job->ops, job->staging_bytes, job->plans, all, rank);
     char *x = job->memory->alloc(8);
-    pipc__exec_call_t k = {.plan = re.plans[0], .send = x, .recv = x + 4, .count = 1,
-                           .dtype = PIPC_F32, .op = PIPC_SUM, .stream = gpu_streams[0],
-                           .number = 1, .proto = PIPC__PROTO_LL};
+    pipc__exec_call_t k = {.plan = re.plans[0],
+                           .send = x,
+                           .recv = x + 4,
+                           .count = 1,
+                           .dtype = PIPC_F32,
+                           .op = PIPC_SUM,
+                           .stream = gpu_streams[0],
+                           .number = 1,
+                           .proto = PIPC__PROTO_LL};
     for (size_t i = 0; !st && i < PIPC__LL_SCRUB_CALLS; i++)
         st = re.exec->ops->run(re.exec, &k, &err);
     if (!st)

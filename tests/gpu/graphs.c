@@ -43,11 +43,10 @@ static const struct {
     int plan;
 } shapes[] = {
     {1000, PIPC_F32, PIPC_SUM, ONE_SHOT},   {700, PIPC_F32, PIPC_SUM, BY_LL},
-    {16385, PIPC_F16, PIPC_AVG, TWO_SHOT},
-    {4097, PIPC_I64, PIPC_MAX, ISLAND},     {2, PIPC_F64, PIPC_PROD, BY_HOST},
-    {4097, PIPC_I64, PIPC_MAX, RING},       {5, PIPC_BF16, PIPC_SUM, RING},
-    {9000, PIPC_U8, PIPC_MIN, ONE_SHOT},    {60001, PIPC_F16, PIPC_MAX, BY_LL},
-      {12345, PIPC_F32, PIPC_AVG, ONE_WAY},
+    {16385, PIPC_F16, PIPC_AVG, TWO_SHOT},  {4097, PIPC_I64, PIPC_MAX, ISLAND},
+    {2, PIPC_F64, PIPC_PROD, BY_HOST},      {4097, PIPC_I64, PIPC_MAX, RING},
+    {5, PIPC_BF16, PIPC_SUM, RING},         {9000, PIPC_U8, PIPC_MIN, ONE_SHOT},
+    {60001, PIPC_F16, PIPC_MAX, BY_LL},     {12345, PIPC_F32, PIPC_AVG, ONE_WAY},
     {7001, PIPC_F16, PIPC_SUM, PERMUTED},   {150001, PIPC_F32, PIPC_SUM, ISLAND},
     {300001, PIPC_F32, PIPC_AVG, TWO_SHOT}, /* several rounds */
 };
@@ -70,7 +69,7 @@ static sample_t make_sample(const rank_exec_t *re, unsigned int shape, CUstream 
                               .stream = stream,
                               .number = 1,
                               .proto = shapes[shape].plan == BY_LL ? PIPC__PROTO_LL
-                                                                 : PIPC__PROTO_SIMPLE};
+                                                                   : PIPC__PROTO_SIMPLE};
     return s;
 }
 
@@ -178,8 +177,7 @@ int graphs_body(ranks_t *all, int rank, void *arg)
     for (unsigned int i = 0; i < SHAPES + 3; i++)
         s[i] = make_sample(&re, i % SHAPES, gpu_streams[0]);
     graphs[0] = capture(&re, s, FIRST, gpu_streams[0], gpu_streams[0]);
-    graphs[1] =
-        capture(&re, s + FIRST, SHAPES - FIRST, gpu_streams[1], gpu_streams[0]);
+    graphs[1] = capture(&re, s + FIRST, SHAPES - FIRST, gpu_streams[1], gpu_streams[0]);
     for (unsigned int round = 0; !bad && round < REPLAYS / 4; round++) {
         for (unsigned int i = 0; i < SHAPES + 3; i++)
             if (s[i].k.count < 20000 || round % 16 == 0) /* the long one changes now and then */

@@ -85,8 +85,8 @@ static double slowest(ranks_t *all, int rank, double own)
     return most;
 }
 
-/* The least of five rounds, each by its slowest rank. @graph: graphs too, which slows what is called
- * outside of them. */
+/* The least of five rounds, each by its slowest rank. @graph: graphs too, which slows what is
+ * called outside of them. */
 static void one_row(ranks_t *all, int rank, rank_exec_t *re, pipc__exec_call_t k, bool graph)
 {
     size_t bytes = k.count * pipc_dtype_bytes(k.dtype);
@@ -114,9 +114,9 @@ static void one_row(ranks_t *all, int rank, rank_exec_t *re, pipc__exec_call_t k
 
 static void rows(ranks_t *all, int rank, rank_exec_t *re, pipc__exec_call_t k, bool graph)
 {
-    static const size_t sizes[] = {8,       1 << 10,  8 << 10, 16 << 10,  32 << 10, 64 << 10,
-                                   128 << 10, 256 << 10, 512 << 10, 1 << 20, 4 << 20, 16 << 20,
-                                   64 << 20, 256 << 20};
+    static const size_t sizes[] = {8,        1 << 10,   8 << 10,   16 << 10,  32 << 10,
+                                   64 << 10, 128 << 10, 256 << 10, 512 << 10, 1 << 20,
+                                   4 << 20,  16 << 20,  64 << 20,  256 << 20};
     static const int ll_blocks[] = {0, 16, 64, 128}, blocks[] = {0, 64, 132};
 
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -185,8 +185,12 @@ int timing_body(ranks_t *all, int rank, void *arg)
     char *x = exec_memory_gpu.alloc(256 * MB), *y = exec_memory_gpu.alloc(256 * MB);
     MUST(MemsetD8Async, (CUdeviceptr)(uintptr_t)x, 0, 256 * MB, gpu_streams[0]);
     MUST(StreamSynchronize, gpu_streams[0]);
-    pipc__exec_call_t k = {.send = x, .recv = y, .dtype = PIPC_F32, .op = PIPC_SUM,
-                           .stream = gpu_streams[0], .number = 1};
+    pipc__exec_call_t k = {.send = x,
+                           .recv = y,
+                           .dtype = PIPC_F32,
+                           .op = PIPC_SUM,
+                           .stream = gpu_streams[0],
+                           .number = 1};
     rows(all, rank, &re, k, false);
     if (rank == 0)
         host_rows();

@@ -122,9 +122,9 @@ static void grids_of_ll_grow_with_the_message(void **state)
         int most;
         unsigned int blocks, threads;
     } table[] = {
-        {1, 32, 1, 32},       {512, 32, 1, 32},      {513, 32, 1, 64},       {8192, 32, 1, 512},
-        {8193, 32, 3, 256},   {65536, 32, 16, 256},  {131072, 32, 32, 256},  {131073, 32, 17, 512},
-        {262144, 32, 32, 512}, {1 << 20, 32, 32, 512}, {1 << 20, 1, 1, 512}, {16384, 1, 1, 512},
+        {1, 32, 1, 32},        {512, 32, 1, 32},       {513, 32, 1, 64},      {8192, 32, 1, 512},
+        {8193, 32, 3, 256},    {65536, 32, 16, 256},   {131072, 32, 32, 256}, {131073, 32, 17, 512},
+        {262144, 32, 32, 512}, {1 << 20, 32, 32, 512}, {1 << 20, 1, 1, 512},  {16384, 1, 1, 512},
     };
 
     (void)state;
@@ -178,9 +178,9 @@ static void ll_takes_one_shots_alone(void **state)
         for (int kind = 0; kind < PIPC__PLAN_KINDS; kind++) {
             pipc__shape_flat(&shape, n);
             shape.reach[0] = 1; /* rank 0 writes nobody's device memory */
-            assert_int_equal(pipc__plan_make_for(&p, (pipc__plan_kind_t)kind, PIPC__ALLREDUCE,
-                                                 &shape, NULL),
-                             PIPC_OK);
+            assert_int_equal(
+                pipc__plan_make_for(&p, (pipc__plan_kind_t)kind, PIPC__ALLREDUCE, &shape, NULL),
+                PIPC_OK);
             for (int r = 0; r < n; r++)
                 assert_int_equal(pipc__ll_wire(&w, p, r), kind == PIPC__ONE_SHOT);
             if (kind == PIPC__ONE_SHOT && pipc__ll_wire(&w, p, 1)) {

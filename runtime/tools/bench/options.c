@@ -51,7 +51,7 @@ static const pipc__cli_option_t rows[] = {
     {"check", "0|1", "compare results with exact sums, and bit for bit across ranks (default 1)",
      'c'},
     {"backend", "NAME", "cpu, cuda or auto: cuda where there is a GPU (default auto)", OPT_BACKEND},
-    {"plan", "NAME", "one-shot, two-shot, ring, island, permuted or auto: by size (default auto)",
+    {"plan", "NAME", "one-shot, two-shot, ring, island, permuted, stream or auto: by size (default auto)",
      OPT_PLAN},
     {"proto", "NAME", "simple, ll or ce for every call, or auto: as the table says (default auto)",
      OPT_PROTO},

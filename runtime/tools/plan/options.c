@@ -49,7 +49,7 @@ static const pipc__cli_option_t actions[] = {
 static const pipc__cli_option_t options[] = {
     {"ranks", "N", "ranks of the node, 1 to 16 (default: one a GPU)", OPT_RANKS},
     {"bytes", "SIZE", "message of a rank; a number, or with K, M or G (default 16M)", OPT_BYTES},
-    {"plan", "NAME", "one-shot, two-shot, ring, island, permuted or best (default best)", OPT_PLAN},
+    {"plan", "NAME", "one-shot, two-shot, ring, island, permuted, stream or best (default best)", OPT_PLAN},
     {"plan-file", "FILE", "a plan as --print --json wrote it", OPT_PLAN_FILE},
     {"collective", "NAME", "all-reduce, reduce-scatter or all-gather (default all-reduce)",
      OPT_COLLECTIVE},
