@@ -28,6 +28,7 @@
 #include "kernels/allreduce.h"
 #include "kernels/ll.h"
 #include "runtime/exec/perturb.h"
+#include "runtime/exec/cuda_exec.h"
 #include "runtime/plan/generate.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/graphs.h"
@@ -406,8 +407,8 @@ static pipc_status_t connect_to(pipc__control_t *ctl, size_t bytes, bool spoil, 
         pipc__exec_cuda.create(&x, ctl, SMALL, handles[0], &place, err) ||
         pipc__exec_cuda.create(&y, other, bytes, handles[1], &place, err))
         return PIPC_ERR_INTERNAL;
-    for (int i = 24; spoil && i < 88; i++)
-        handles[1][i] ^= 0x5a;
+    for (size_t i = 0; spoil && i < sizeof(CUipcMemHandle); i++)
+        handles[1][offsetof(pipc__cuda_handle_t, ipc) + i] ^= 0x5a;
     pipc__plan_t *plan = rank_plan_make((rank_plans_t){NULL, 0}, PIPC__TWO_SHOT, 2);
     pipc_status_t st =
         pipc__exec_cuda.connect(x, 0, 2, (const uint8_t(*)[PIPC__HANDLE_MAX])handles, err);
