@@ -30,8 +30,8 @@ test_expect_success 'a signal with too weak an order is found' '
         sed s/memory_order_release/memory_order_relaxed/ "$top/runtime/exec/cpu.c" >weak/cpu.c &&
         ! cmp -s weak/cpu.c "$top/runtime/exec/cpu.c" &&
         gcc -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Wno-tsan -I. -I"$top" -I"$top/runtime/include" -o weak/test \
-            "$top"/tests/unit/{exec_threads,exec_calls,ranks,values}.c weak/cpu.c \
-            "$top"/runtime/exec/{exec,reduce,control,segment,watchdog}.c "$top"/runtime/plan/*.c \
-            "$top"/runtime/base/{error,file,log,types}.c -lcmocka -lpthread &&
+            "$top"/tests/unit/{exec_threads,exec_calls,rank_exec,ranks,values}.c weak/cpu.c \
+            "$top"/runtime/exec/{exec,ll,reduce,control,segment,watchdog}.c "$top"/runtime/plan/*.c \
+            "$top"/runtime/base/{error,file,log,types}.c -lcmocka -ljansson -lpthread &&
         ! ./weak/test >weak/log 2>&1; grep -q "WARNING: ThreadSanitizer: data race" weak/log )'
 done_testing
