@@ -257,17 +257,18 @@ static void each_wait_of_stages_is_needed(void **state)
 {
     static const rank_plan_t island[] = {{PIPC__ISLAND, PIPC__ALLREDUCE, SHAPE_SPLIT}};
     static const rank_plan_t others[] = {{PIPC__PERMUTED, PIPC__ALLREDUCE, SHAPE_HOST},
-                                         {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
-                                         {PIPC__STREAM, PIPC__ALLREDUCE, SHAPE_FLAT}};
+                                         {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_ONE_WAY}};
     exec_job_t job = make_job(small_counts, 0, 44);
 
+    /* Stream's waits are the checker's (plan_broken.c): in the slow sanitizer builds its stages, which
+     * one thread runs in turns, come too late to meet a missing one. */
     (void)state;
     job.max_usec = 1000;
     job.staging_bytes = 16 << 10; /* several rounds: what ends one matters in the next but one */
     job.plans = LIST(island);
     assert_true(exec_drop_each_wait(job, 4, 60) >= 10); /* how many is the generator's choice */
     job.plans = LIST(others);
-    assert_int_equal(exec_drop_each_wait(job, 3, 60), 4 + 4 + 13);
+    assert_int_equal(exec_drop_each_wait(job, 3, 60), 4 + 4);
 }
 
 /* One-shot has no wait that says "you may write here again": its second staging area says it. */
