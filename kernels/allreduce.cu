@@ -17,6 +17,7 @@
  */
 #include "kernels/allreduce.h"
 #include "kernels/bytes.cuh"
+#include "kernels/every.cuh"
 #include "kernels/ll.h"
 #include "kernels/perturb.cuh"
 #include "kernels/reduce.cuh"
@@ -403,25 +404,4 @@ template <class R> static __device__ void run(const pipc__lane_args_t &a)
         run<reduction<type, op_##op>>(a);                                                          \
     }
 
-/* Sums and products of integers are the same with and without sign. */
-#define KERNELS(op)                                                                                \
-    KERNEL(op, f32)                                                                                \
-    KERNEL(op, f64)                                                                                \
-    KERNEL(op, f16)                                                                                \
-    KERNEL(op, bf16)                                                                               \
-    KERNEL(op, u8)                                                                                 \
-    KERNEL(op, u32)                                                                                \
-    KERNEL(op, u64)
-#define SIGNED_KERNELS(op)                                                                         \
-    KERNEL(op, i8)                                                                                 \
-    KERNEL(op, i32)                                                                                \
-    KERNEL(op, i64)
-
-KERNELS(sum)
-KERNELS(prod)
-KERNELS(min)
-SIGNED_KERNELS(min)
-KERNELS(max)
-SIGNED_KERNELS(max)
-KERNELS(avg)
-SIGNED_KERNELS(avg)
+EVERY_KERNEL

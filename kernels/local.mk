@@ -3,7 +3,7 @@
 KERNEL_FILES = \
 	kernels/allreduce.cu kernels/allreduce.h \
 	kernels/ll.cu kernels/ll.h \
-	kernels/bytes.cuh kernels/perturb.cuh kernels/reduce.cuh kernels/types.cuh
+	kernels/bytes.cuh kernels/every.cuh kernels/perturb.cuh kernels/reduce.cuh kernels/types.cuh
 EXTRA_DIST += $(KERNEL_FILES)
 
 # What nvcc would have to track: the kernels include nothing else of the project.

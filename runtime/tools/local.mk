@@ -49,7 +49,7 @@ pcie_ipc_bench_SOURCES = \
 	runtime/tools/bench/burst.c runtime/tools/bench/burst.h \
 	runtime/tools/bench/check.c runtime/tools/bench/check.h \
 	runtime/tools/bench/data.c runtime/tools/bench/data.h \
-	runtime/tools/bench/device.h \
+	runtime/tools/bench/device.c runtime/tools/bench/device.h \
 	runtime/tools/bench/device_cpu.c \
 	runtime/tools/bench/json.c runtime/tools/bench/json.h \
 	runtime/tools/bench/measure.c runtime/tools/bench/measure.h \
@@ -88,7 +88,7 @@ pcie_ipc_tune_SOURCES = \
 	runtime/tools/bench/burst.c runtime/tools/bench/burst.h \
 	runtime/tools/bench/check.c runtime/tools/bench/check.h \
 	runtime/tools/bench/data.c runtime/tools/bench/data.h \
-	runtime/tools/bench/device.h \
+	runtime/tools/bench/device.c runtime/tools/bench/device.h \
 	runtime/tools/bench/device_cpu.c \
 	runtime/tools/bench/measure.c runtime/tools/bench/measure.h \
 	runtime/tools/bench/overlap.c runtime/tools/bench/overlap.h \

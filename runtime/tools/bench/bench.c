@@ -30,31 +30,6 @@ static void log_line(void *arg, pipc__log_level_t level, const char *line)
 
 /* --- set-up --------------------------------------------------------------------------------- */
 
-/* The local rank: what the plugin exported, else what Slurm did. Numbers only choose a device. */
-static int local_rank(void)
-{
-    const char *text = getenv("PCIE_IPC_LOCAL_RANK");
-
-    if (!text)
-        text = getenv("SLURM_LOCALID");
-    return text ? atoi(text) : 0;
-}
-
-static pipc_status_t open_device(bench_t *b, pipc__error_t *err)
-{
-    b->device = bench_cpu;
-#ifdef HAVE_CUDA
-    if (b->options.backend == PIPC_BACKEND_CUDA ||
-        (b->options.backend == PIPC_BACKEND_AUTO && bench_cuda_present()))
-        return bench_cuda_open(&b->device, local_rank(), b->options.overlap, err);
-#else
-    (void)local_rank;
-    if (b->options.backend == PIPC_BACKEND_CUDA)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "built without CUDA; configure --with-cuda");
-#endif
-    return PIPC_OK;
-}
-
 static pipc_status_t open_comm(bench_t *b, pipc__error_t *err)
 {
     pipc_comm_config_t config = PIPC_COMM_CONFIG_INIT;
@@ -143,7 +118,7 @@ static pipc_status_t judge_wishes(const bench_t *b, pipc__error_t *err)
 
 static pipc_status_t open_all(bench_t *b, pipc__error_t *err)
 {
-    pipc_status_t st = open_device(b, err);
+    pipc_status_t st = bench_open_device(&b->device, b->options.backend, b->options.overlap, err);
 
     if (!st)
         st = judge_wishes(b, err);

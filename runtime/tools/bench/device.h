@@ -3,6 +3,7 @@
 #ifndef PIPC_BENCH_DEVICE_H
 #define PIPC_BENCH_DEVICE_H
 
+#include <pcie-ipc/comm.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -34,6 +35,11 @@ typedef struct bench_device {
 } bench_device_t;
 
 extern const bench_device_t bench_cpu;
+
+/* The device of this rank: the GPU of its local number where @backend says CUDA, or auto and there is
+ * one, else the CPU. @computes: as for bench_cuda_open(). The caller calls dev->close(). */
+pipc_status_t bench_open_device(bench_device_t *dev, pipc_backend_t backend, bool computes,
+                                pipc__error_t *err);
 
 /* Open GPU @index (modulo the number of GPUs that are visible) and make its primary context
  * current.

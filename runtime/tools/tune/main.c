@@ -206,30 +206,6 @@ static void log_line(void *arg, pipc__log_level_t level, const char *line)
         fprintf(stderr, "pcie-ipc-tune: %s\n", line);
 }
 
-static int local_rank(void)
-{
-    const char *text = getenv("PCIE_IPC_LOCAL_RANK");
-
-    if (!text)
-        text = getenv("SLURM_LOCALID");
-    return text ? atoi(text) : 0;
-}
-
-static pipc_status_t open_device(bench_t *b, pipc__error_t *err)
-{
-    b->device = bench_cpu;
-#ifdef HAVE_CUDA
-    if (b->options.backend == PIPC_BACKEND_CUDA ||
-        (b->options.backend == PIPC_BACKEND_AUTO && bench_cuda_present()))
-        return bench_cuda_open(&b->device, local_rank(), false, err);
-#else
-    (void)local_rank;
-    if (b->options.backend == PIPC_BACKEND_CUDA)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "built without CUDA; configure --with-cuda");
-#endif
-    return PIPC_OK;
-}
-
 /* Plans are set by hand later: no file may say which ones are made, and none need NCCL. */
 static pipc_status_t open_comm(bench_t *b, pipc__error_t *err)
 {
@@ -288,7 +264,7 @@ static void open_nccl(tune_t *t)
 static pipc_status_t open_all(tune_t *t, pipc__error_t *err)
 {
     bench_t *b = &t->bench;
-    pipc_status_t st = open_device(b, err);
+    pipc_status_t st = bench_open_device(&b->device, b->options.backend, false, err);
 
     if (!st)
         st = open_comm(b, err);
