@@ -127,13 +127,11 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
     int lanes = pipc__most_lanes(x->most_blocks, plan->nstages);
     bool pushed;
 
-    if (!pipc__lane_slot_bytes(x->area_bytes, plan->nslots, lanes))
+    if (!pipc__lane_slot_bytes(x->layout.area_bytes, plan->nslots, lanes))
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "staging of %zu bytes is too small for plan %s with "
-                          "%d ranks; give %d or more",
-                          x->bytes, plan->name, plan->nranks,
-                          PIPC__FLAGS_BYTES +
-                              PIPC__BUFFERS * plan->nslots * lanes * PIPC__SPLIT_BYTES);
+                          "%d ranks; give %zu or more",
+                          x->layout.bytes, plan->name, plan->nranks, 2 * x->layout.bytes);
     pipc_status_t st = enter_or_fail(x, &pushed, err);
     if (st)
         return st;
@@ -297,7 +295,7 @@ int pipc__cuda_blocks(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
 static int count_lanes(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
 {
     int most = pipc__most_lanes(pipc__cuda_blocks(x, call), call->plan->nstages);
-    size_t room = x->area_bytes / PIPC__SPLIT_BYTES / (size_t)call->plan->nslots;
+    size_t room = x->layout.area_bytes / PIPC__SPLIT_BYTES / (size_t)call->plan->nslots;
 
     if (most > PIPC__LANES_MAX)
         most = PIPC__LANES_MAX;
@@ -334,7 +332,7 @@ static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
     a->send = call->send;
     a->recv = call->recv;
     a->count = call->count;
-    a->slot_bytes = pipc__lane_slot_bytes(x->area_bytes, call->plan->nslots, lanes);
+    a->slot_bytes = pipc__lane_slot_bytes(x->layout.area_bytes, call->plan->nslots, lanes);
     a->round_elems = pipc__round_elems(a->slot_bytes, elem_bytes, a->nchunks, lanes);
 #ifdef PIPC_PERTURB
     a->seed = pipc__perturb.seed;

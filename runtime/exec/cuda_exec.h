@@ -18,6 +18,7 @@
 #include "kernels/ll.h"
 #include "runtime/exec/cuda_driver.h"
 #include "runtime/exec/exec.h"
+#include "runtime/exec/layout.h"
 
 #define PIPC__PROGRAMS_MAX 32 /* plans that one executor can prepare */
 
@@ -33,7 +34,7 @@ typedef struct pipc__cuda_handle {
     int32_t most_blocks; /* what this rank's GPU gives without being asked */
     int32_t capacity;    /* and at most */
     uint64_t offset;     /* of staging from the start of what the handle names */
-    uint64_t bytes;      /* of staging; LL's areas lie behind it */
+    uint64_t bytes;      /* of staging */
     CUipcMemHandle ipc;
     char bdf[16];
     pipc__segment_handle_t host; /* staging in host memory */
@@ -79,7 +80,7 @@ typedef struct pipc__cuda_exec {
 
     pipc__cuda_handle_t handle[PIPC__RANKS_MAX]; /* once connected */
     CUdeviceptr own;                             /* staging */
-    size_t bytes, area_bytes;                    /* of all staging; of one area in it */
+    pipc__layout_t layout;                       /* of all ranks' staging */
     CUdeviceptr peer[PIPC__RANKS_MAX];           /* what cuIpcOpenMemHandle gave; 0: not open */
     pipc__segment_t own_host, peer_host[PIPC__RANKS_MAX]; /* peers': as far as plans need them */
     pipc__segment_handle_t host_handle;                   /* of own_host */

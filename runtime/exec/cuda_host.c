@@ -38,7 +38,7 @@ static pipc_status_t pin(pipc__cuda_exec_t *x, int r, const char *name, pipc__er
     }
     x->args.host[r] = (char *)(there + PIPC__SEGMENT_HEAD);
     if (r == x->rank)
-        x->args.scrub[1] = x->args.host[r] + x->bytes;
+        x->args.scrub[1] = x->args.host[r] + x->layout.ll_at;
     return PIPC_OK;
 }
 

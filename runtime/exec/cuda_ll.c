@@ -15,7 +15,7 @@ static char *area_of(const pipc__cuda_exec_t *x, int rank, int place)
 {
     char *staging = place == PIPC__HOST ? x->args.host[rank] : x->args.staging[rank];
 
-    return staging + x->bytes;
+    return staging + x->layout.ll_at;
 }
 
 static char *slot_of(const pipc__cuda_exec_t *x, int receiver, int sender, int place)

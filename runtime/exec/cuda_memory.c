@@ -11,9 +11,8 @@
 #include "runtime/exec/cuda_exec.h"
 #include "runtime/exec/perturb.h"
 
-#define BLOCK ((size_t)2 << 20)
 #define PAGE 4096
-#define VERSION 3
+#define VERSION 4
 
 _Static_assert(sizeof(pipc__cuda_handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
 
@@ -51,12 +50,8 @@ static pipc_status_t reach_page(pipc__cuda_exec_t *x, pipc__error_t *err)
 
 pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc__error_t *err)
 {
-    x->bytes = (staging_bytes + BLOCK - 1) / BLOCK * BLOCK;
-    if (!x->bytes)
-        x->bytes = BLOCK;
-    x->area_bytes =
-        (x->bytes - PIPC__FLAGS_BYTES) / PIPC__BUFFERS / PIPC__SPLIT_BYTES * PIPC__SPLIT_BYTES;
-    pipc_status_t st = alloc_zeroed(x, &x->own, x->bytes + PIPC__LL_BYTES, "staging", err);
+    x->layout = pipc__layout(staging_bytes);
+    pipc_status_t st = alloc_zeroed(x, &x->own, x->layout.bytes, "staging", err);
     if (!st)
         st = alloc_zeroed(x, &x->state, sizeof(pipc__lane_state_t), "state", err);
 #ifdef PIPC_PERTURB
@@ -69,10 +64,10 @@ pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc_
     if (!st)
         st = reach_page(x, err);
     if (!st)
-        st = pipc__segment_create(&x->own_host, x->bytes + PIPC__LL_BYTES, &x->host_handle, err);
-    x->args.area_bytes = x->area_bytes;
+        st = pipc__segment_create(&x->own_host, x->layout.bytes, &x->host_handle, err);
+    x->args.area_bytes = x->layout.area_bytes;
     x->args.state = (pipc__lane_state_t *)x->state;
-    x->args.scrub[0] = (char *)x->own + x->bytes;
+    x->args.scrub[0] = (char *)x->own + x->layout.ll_at;
     return st;
 }
 
@@ -152,7 +147,7 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
     pipc__cuda_handle_t h = {.version = VERSION,
                              .most_blocks = x->most_blocks,
                              .capacity = x->capacity,
-                             .bytes = x->bytes,
+                             .bytes = x->layout.bytes,
                              .host = x->host_handle};
     CUdeviceptr base = 0;
     size_t whole;
@@ -281,14 +276,15 @@ static pipc_status_t judge_handle(const pipc__cuda_exec_t *x, int r, pipc__error
     const pipc__cuda_handle_t *h = &x->handle[r];
     char name[128];
 
-    if (h->version == VERSION && h->bytes == x->bytes && h->most_blocks >= 1 && h->capacity >= 1)
+    if (h->version == VERSION && h->bytes == x->layout.bytes && h->most_blocks >= 1 &&
+        h->capacity >= 1)
         return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_MISMATCH,
                       "%s has staging of %llu bytes (version %u), this "
                       "rank %zu (version %u): use the same options and the same pcie-ipc on "
                       "every rank",
                       pipc__control_name(x->base.ctl, r, name, sizeof(name)),
-                      (unsigned long long)h->bytes, h->version, x->bytes, VERSION);
+                      (unsigned long long)h->bytes, h->version, x->layout.bytes, VERSION);
 }
 
 pipc_status_t pipc__cuda_take_handles(pipc__cuda_exec_t *x,

@@ -118,7 +118,7 @@ static bool is_mig(const pipc__cuda_exec_t *x)
 static pipc_status_t begin(prober_t *o, pipc__error_t *err)
 {
     pipc__cuda_exec_t *x = o->x;
-    size_t most = (x->bytes - PIPC__FLAGS_BYTES) / PIPC__RANKS_MAX / 128 * 128;
+    size_t most = (x->layout.simple_bytes - PIPC__FLAGS_BYTES) / PIPC__RANKS_MAX / 128 * 128;
 
     o->slot_bytes = most < PIPC__PROBE_HEAD + DATA_BYTES ? most : PIPC__PROBE_HEAD + DATA_BYTES;
     o->limit = (o->p->limit_msec ? o->p->limit_msec : PIPC__PROBE_MSEC) * 1e-3;
@@ -138,7 +138,7 @@ static pipc_status_t clean(prober_t *o, pipc__error_t *err)
     const pipc__cuda_exec_t *x = o->x;
     size_t used = (size_t)x->size * o->slot_bytes;
     pipc_status_t st =
-        PIPC__CUDA_TRY(x->cu, err, MemsetD8Async, x->own + x->bytes - used, 0, used, x->stream);
+        PIPC__CUDA_TRY(x->cu, err, MemsetD8Async, x->own + x->layout.simple_bytes - used, 0, used, x->stream);
 
     return st ? st : PIPC__CUDA_TRY(x->cu, err, StreamSynchronize, x->stream);
 }
@@ -233,7 +233,7 @@ static void add_job(prober_t *o, int from, int to)
     bool check = to == o->x->rank;
 
     *job = (pipc__probe_job_t){
-        .slot = o->x->args.staging[to] + o->x->bytes - (size_t)(from + 1) * o->slot_bytes,
+        .slot = o->x->args.staging[to] + o->x->layout.simple_bytes - (size_t)(from + 1) * o->slot_bytes,
         .bytes = (uint32_t)(o->slot_bytes - PIPC__PROBE_HEAD),
         .seed = (o->args.token << 16 | (uint64_t)from << 8 | (uint64_t)to) * 0xd1342543de82ef95ull,
         .check = check,

@@ -4,6 +4,7 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/control.c runtime/exec/control.h \
 	runtime/exec/cpu.c \
 	runtime/exec/exec.c runtime/exec/exec.h \
+	runtime/exec/layout.c runtime/exec/layout.h \
 	runtime/exec/ll.c runtime/exec/ll.h \
 	runtime/exec/nccl.c runtime/exec/nccl.h \
 	runtime/exec/path_hint.c runtime/exec/path_hint.h \
@@ -37,13 +38,11 @@ EXEC_CUDA_SOURCES = \
 if HAVE_CUDA
 noinst_LTLIBRARIES += libpipc-exec-cuda.la
 libpipc_exec_cuda_la_SOURCES = $(EXEC_CUDA_SOURCES)
-nodist_libpipc_exec_cuda_la_SOURCES = kernels/allreduce_fatbin.c kernels/ll_fatbin.c \
-	kernels/probe_fatbin.c
+nodist_libpipc_exec_cuda_la_SOURCES = $(KERNELS:.cu=_fatbin.c)
 libpipc_exec_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 
 check_LTLIBRARIES += libpipc-exec-cuda-perturb.la
 libpipc_exec_cuda_perturb_la_SOURCES = $(EXEC_CUDA_SOURCES)
-nodist_libpipc_exec_cuda_perturb_la_SOURCES = kernels/allreduce_perturb_fatbin.c \
-	kernels/ll_perturb_fatbin.c kernels/probe_perturb_fatbin.c
+nodist_libpipc_exec_cuda_perturb_la_SOURCES = $(KERNELS:.cu=_perturb_fatbin.c)
 libpipc_exec_cuda_perturb_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
 endif

@@ -8,7 +8,8 @@
 typedef enum pipc__proto {
     PIPC__PROTO_SIMPLE, /* flags beside the data: kernels/allreduce.cu, the CPU executor */
     PIPC__PROTO_LL,     /* flags in the data: kernels/ll.cu; small messages, one-shot alone */
-    PIPC__PROTO_CE,     /* copy engines */
+    PIPC__PROTO_PUSH,   /* kernels/push.cu: copies and sums at the same time; one-shot alone */
+    PIPC__PROTO_CE,     /* copy engines move the bytes, a kernel sums; one-shot alone */
     PIPC__PROTOS
 } pipc__proto_t;
 

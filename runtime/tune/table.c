@@ -177,8 +177,10 @@ const char *pipc__algo_name(int algo)
 
 const char *pipc__proto_name(pipc__proto_t proto)
 {
-    static const char *const names[PIPC__PROTOS] = {
-        [PIPC__PROTO_SIMPLE] = "simple", [PIPC__PROTO_LL] = "ll", [PIPC__PROTO_CE] = "ce"};
+    static const char *const names[PIPC__PROTOS] = {[PIPC__PROTO_SIMPLE] = "simple",
+                                                    [PIPC__PROTO_LL] = "ll",
+                                                    [PIPC__PROTO_PUSH] = "push",
+                                                    [PIPC__PROTO_CE] = "ce"};
 
     return (unsigned int)proto < PIPC__PROTOS ? names[proto] : NULL;
 }

@@ -1,5 +1,6 @@
 /* tests/unit/cuda_lanes.c - what of the CUDA executor can be tested without a GPU: how many lanes a
- * call takes, that every lane's part fits its slot, the packing of a stall, and LL's layout.
+ * call takes, that every lane's part fits its slot, the packing of a stall, LL's layout and how
+ * staging is cut among protocols.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 
 #include "kernels/allreduce.h"
 #include "kernels/ll.h"
+#include "runtime/exec/layout.h"
 #include "runtime/exec/ll.h"
 #include "runtime/plan/generate.h"
 
@@ -196,11 +198,37 @@ static void ll_takes_one_shots_alone(void **state)
     pipc__plan_free(p);
 }
 
+static void protocols_share_no_staging(void **state)
+{
+    static const struct {
+        size_t staging, simple, ring, all;
+    } table[] = {
+        {64 << 20, 30 << 20, 15 << 20, 64 << 20}, /* the default */
+        {32 << 20, 14 << 20, 7 << 20, 32 << 20},
+        {8 << 20, 2 << 20, 1 << 20, 8 << 20},
+        {1, 2 << 20, 1 << 20, 8 << 20}, /* the least */
+        {(40 << 20) + 1, 18 << 20, 9 << 20, 40 << 20},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        pipc__layout_t l = pipc__layout(table[i].staging);
+        assert_int_equal(l.simple_bytes, table[i].simple);
+        assert_int_equal(l.push_bytes, table[i].ring);
+        assert_int_equal(l.ce_bytes, table[i].ring);
+        assert_int_equal(l.bytes, table[i].all);
+        assert_true(PIPC__FLAGS_BYTES + PIPC__BUFFERS * l.area_bytes <= l.simple_bytes);
+        assert_true(l.simple_bytes <= l.ll_at && l.ll_at + PIPC__LL_BYTES <= l.push_at);
+        assert_true(l.push_at + l.push_bytes <= l.ce_at && l.ce_at + l.ce_bytes <= l.bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lanes_grow_with_the_size_up_to_the_most),
         cmocka_unit_test(every_part_fits_its_slot),
+        cmocka_unit_test(protocols_share_no_staging),
         cmocka_unit_test(stages_share_the_blocks),
         cmocka_unit_test(a_stall_survives_its_packing),
         cmocka_unit_test(slots_of_ll_fit_their_area),
