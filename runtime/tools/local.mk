@@ -72,16 +72,7 @@ pcie_ipc_bench_SOURCES += runtime/tools/bench/device_cuda.c
 nodist_pcie_ipc_bench_SOURCES = runtime/tools/bench/compute_fatbin.c
 endif
 EXTRA_DIST += runtime/tools/bench/compute.cu
-CLEANFILES += runtime/tools/bench/compute.fatbin runtime/tools/bench/compute_fatbin.c
-
-runtime/tools/bench/compute.fatbin: runtime/tools/bench/compute.cu
-	@$(MKDIR_P) runtime/tools/bench
-	$(AM_V_NVCC)$(NVCC) -fatbin $(NVCCFLAGS) $(NVCC_COMPRESS) -o $@ $(top_srcdir)/runtime/tools/bench/compute.cu
-
-runtime/tools/bench/compute_fatbin.c: runtime/tools/bench/compute.fatbin
-	$(AM_V_GEN)$(SHELL) $(top_srcdir)/kernels/to-c.sh pipc__bench_compute_fatbin \
-	  runtime/tools/bench/compute.fatbin >$@-t
-	@mv $@-t $@
+CLEANFILES += runtime/tools/bench/*.fatbin runtime/tools/bench/*.ptxas runtime/tools/bench/*_fatbin.c
 
 bin_PROGRAMS += pcie-ipc-tune
 pcie_ipc_tune_SOURCES = \

@@ -23,8 +23,8 @@ static struct {
 
 #define COMPUTE_THREADS 256 /* BLOCK of compute.cu */
 
-/* The fat binary of compute.cu, made by runtime/tools/local.mk. */
-extern const unsigned char pipc__bench_compute_fatbin[];
+/* The fat binary of compute.cu, made by kernels/local.mk. */
+extern const unsigned char pipc__compute_fatbin[];
 
 #define CALL(err, member, ...) PIPC__CUDA_TRY(gpu.cu, err, member, __VA_ARGS__)
 
@@ -147,7 +147,7 @@ static pipc_status_t load_compute(pipc__error_t *err)
 {
     int each = 0, sms = 0;
     double unused;
-    pipc_status_t st = CALL(err, ModuleLoadData, &gpu.compute.module, pipc__bench_compute_fatbin);
+    pipc_status_t st = CALL(err, ModuleLoadData, &gpu.compute.module, pipc__compute_fatbin);
 
     if (!st)
         st = CALL(err, ModuleGetFunction, &gpu.compute.kernel, gpu.compute.module,
