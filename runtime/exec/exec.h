@@ -69,6 +69,11 @@ typedef struct pipc__exec_ops {
     /* Everything that later runs of @plan need, the peers' memory that it touches mapped; @plan
      * must outlive the executor. */
     pipc_status_t (*prepare)(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err);
+    /* Would run() take messages of @bytes of @plan, which is prepared, by @proto, eager or captured
+     * into a graph? The same on every rank but for what a machine lacks. NULL: simple only, of any
+     * size. */
+    bool (*can)(const pipc__exec_t *exec, const pipc__plan_t *plan, pipc__proto_t proto,
+                size_t bytes, bool in_graph);
     /* CPU: returns when the result is there. CUDA: enqueues on the stream. Allocates nothing. */
     pipc_status_t (*run)(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err);
     /* Is the stream being captured into a graph? NULL where there are no graphs. */
