@@ -11,6 +11,7 @@
 #include "kernels/bytes.cuh"
 #include "kernels/every.cuh"
 #include "kernels/perturb.cuh"
+#include "kernels/ptx.cuh"
 #include "kernels/reduce.cuh"
 
 #define POLLS 1024 /* looks at a packet between two looks at the abort word, across the bus */
@@ -20,21 +21,6 @@
 struct packets {
     uint64_t w[4]; /* flag << 32 | data */
 };
-
-/* By the memory model a vector access is one access for each of its words, in any order: a word and
- * its flag stay together because they are one 64-bit word. */
-static __device__ __forceinline__ void store_packet(char *p, uint64_t a, uint64_t b)
-{
-    asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1,%2};" ::"l"(p), "l"(a), "l"(b) : "memory");
-}
-
-static __device__ __forceinline__ void load_packet(const char *p, uint64_t *a, uint64_t *b)
-{
-    asm volatile("ld.relaxed.sys.global.v2.b64 {%0,%1}, [%2];"
-                 : "=l"(*a), "=l"(*b)
-                 : "l"(p)
-                 : "memory");
-}
 
 static __device__ __forceinline__ uint64_t word(uint32_t data, uint32_t flag)
 {

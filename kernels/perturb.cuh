@@ -6,16 +6,9 @@
 #define PIPC_KERNELS_PERTURB_CUH
 
 #include "kernels/allreduce.h"
+#include "kernels/ptx.cuh"
 
 #ifdef PIPC_PERTURB
-
-static __device__ uint64_t nanoseconds()
-{
-    uint64_t t;
-
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
-    return t;
-}
 
 /* splitmix64's finaliser. A hash in place of a generator: there is no state to keep. */
 static __device__ uint64_t mix(uint64_t x)

@@ -4,6 +4,7 @@
  */
 #include "kernels/bytes.cuh"
 #include "kernels/probe.h"
+#include "kernels/ptx.cuh"
 
 #define POLLS 256 /* looks at a flag before one at host memory */
 
@@ -165,7 +166,7 @@ extern "C" __global__ void pipc__p2p_pingpong(uint64_t *mine, uint64_t *peers, i
 
     for (int k = 0; k < times; k++) {
         if (k == times / 10) /* the first ones are not counted */
-            asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+            begin = nanoseconds();
         if (begins)
             store_release(peers, (uint64_t)k + 1);
         for (uint32_t polls = 1; load_acquire(mine) < (uint64_t)k + 1; polls++)
@@ -174,6 +175,6 @@ extern "C" __global__ void pipc__p2p_pingpong(uint64_t *mine, uint64_t *peers, i
         if (!begins)
             store_release(peers, (uint64_t)k + 1);
     }
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(end));
+    end = nanoseconds();
     store_release(result, (end - begin) / (uint64_t)(times - times / 10)); /* ns a round trip */
 }

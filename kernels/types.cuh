@@ -14,6 +14,8 @@
 
 #include <stdint.h>
 
+#include "kernels/ptx.cuh"
+
 template <typename V> struct plain {
     typedef V acc;
     typedef uint4 state;
@@ -59,27 +61,15 @@ typedef plain<uint32_t> u32;
 typedef plain<int64_t> i64;
 typedef plain<uint64_t> u64;
 
-/* Two elements of a 16-bit float in a word, H says which. PTX and not cuda_fp16.h, cuda_bf16.h:
- * four conversions do not pay for those headers. */
+/* Two elements of a 16-bit float in a word, H says which. */
 struct half_words {
     static __device__ __forceinline__ float2 widen(uint32_t two)
     {
-        float2 f;
-
-        asm("{ .reg .b16 lo, hi; mov.b32 {lo, hi}, %2; cvt.f32.f16 %0, lo; cvt.f32.f16 %1, hi; }"
-            : "=f"(f.x), "=f"(f.y)
-            : "r"(two));
-        return f;
+        return half2_to_floats(two);
     }
     static __device__ __forceinline__ uint32_t narrow(float x, float y)
     {
-        uint32_t two;
-
-        asm("{ .reg .b16 lo, hi; cvt.rn.f16.f32 lo, %1; cvt.rn.f16.f32 hi, %2; "
-            "mov.b32 %0, {lo, hi}; }"
-            : "=r"(two)
-            : "f"(x), "f"(y));
-        return two;
+        return floats_to_half2(x, y);
     }
 };
 
@@ -88,27 +78,10 @@ struct bfloat16_words {
     {
         return make_float2(__uint_as_float(two << 16), __uint_as_float(two & 0xffff0000u));
     }
-#if __CUDA_ARCH__ >= 800
     static __device__ __forceinline__ uint32_t narrow(float x, float y)
     {
-        uint32_t two;
-
-        asm("cvt.rn.bf16x2.f32 %0, %2, %1;" : "=r"(two) : "f"(x), "f"(y)); /* high half first */
-        return two;
+        return floats_to_bfloat162(x, y);
     }
-#else
-    /* To nearest, ties to even; a NaN must not be rounded, which could carry it to infinity. */
-    static __device__ __forceinline__ uint32_t round(float f)
-    {
-        uint32_t bits = __float_as_uint(f);
-
-        return f != f ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
-    }
-    static __device__ __forceinline__ uint32_t narrow(float x, float y)
-    {
-        return round(x) | round(y) << 16;
-    }
-#endif
 };
 
 template <class H> struct short_float {

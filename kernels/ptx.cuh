@@ -1,0 +1,170 @@
+/* kernels/ptx.cuh - all that the kernels say in PTX, each word a function: accesses and their
+ * memory order, conversions, the clock. A test that runs kernels on the CPU puts a file of its own
+ * in this one's place (tests/emulate).
+ *
+ * Data is loaded past the first-level cache (.cg): staging, on the GPU or on the host, is written
+ * by peers while the kernel runs. By the memory model the acquire of a flag would do; .cg costs
+ * nothing, since every byte is read once. Never ld.global.nc, which may return what was there
+ * before the flag.
+ */
+#ifndef PIPC_KERNELS_PTX_CUH
+#define PIPC_KERNELS_PTX_CUH
+
+#include <stdint.h>
+
+/* --- flags ----------------------------------------------------------------------------------- */
+
+static __device__ __forceinline__ void store_release(uint64_t *p, uint64_t v)
+{
+    asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
+/* For a reader on the same GPU. Causality order is transitive over scopes: what the reader then
+ * releases to the system covers what came before this. */
+static __device__ __forceinline__ void store_release_gpu(uint64_t *p, uint64_t v)
+{
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
+static __device__ __forceinline__ uint64_t load_acquire(const uint64_t *p)
+{
+    uint64_t v;
+
+    asm volatile("ld.acquire.sys.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
+    return v;
+}
+
+/* LL's packets, two words of data and flag. By the memory model a vector access is one access for
+ * each of its words, in any order: a word and its flag stay together because they are one 64-bit
+ * word. */
+static __device__ __forceinline__ void store_packet(char *p, uint64_t a, uint64_t b)
+{
+    asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1,%2};" ::"l"(p), "l"(a), "l"(b) : "memory");
+}
+
+static __device__ __forceinline__ void load_packet(const char *p, uint64_t *a, uint64_t *b)
+{
+    asm volatile("ld.relaxed.sys.global.v2.b64 {%0,%1}, [%2];"
+                 : "=l"(*a), "=l"(*b)
+                 : "l"(p)
+                 : "memory");
+}
+
+/* --- data ------------------------------------------------------------------------------------ */
+
+static __device__ __forceinline__ uint4 load_16(const char *p)
+{
+    uint4 v;
+
+    asm volatile("ld.global.cg.v4.u32 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p)
+                 : "memory");
+    return v;
+}
+
+static __device__ __forceinline__ void store_16(char *p, uint4 v)
+{
+    asm volatile("st.global.v4.u32 [%0], {%1,%2,%3,%4};" ::"l"(p), "r"(v.x), "r"(v.y), "r"(v.z),
+                 "r"(v.w)
+                 : "memory");
+}
+
+static __device__ __forceinline__ void store_4(char *p, uint32_t v)
+{
+    *(uint32_t *)(void *)p = v;
+}
+
+static __device__ __forceinline__ void store_2(char *p, uint32_t v)
+{
+    *(uint16_t *)(void *)p = (uint16_t)v;
+}
+
+static __device__ __forceinline__ void store_1(char *p, uint32_t v)
+{
+    *(uint8_t *)p = (uint8_t)v;
+}
+
+static __device__ __forceinline__ uint32_t load_4(const char *p)
+{
+    uint32_t v;
+
+    asm volatile("ld.global.cg.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+
+static __device__ __forceinline__ uint32_t load_2(const char *p)
+{
+    uint16_t v;
+
+    asm volatile("ld.global.cg.u16 %0, [%1];" : "=h"(v) : "l"(p) : "memory");
+    return v;
+}
+
+static __device__ __forceinline__ uint32_t load_1(const char *p)
+{
+    uint32_t v;
+
+    asm volatile("ld.global.cg.u8 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+    return v;
+}
+
+/* --- 16-bit floats, two in a word --------------------------------------------------------------
+ */
+
+/* PTX and not cuda_fp16.h, cuda_bf16.h: three conversions do not pay for those headers. */
+static __device__ __forceinline__ float2 half2_to_floats(uint32_t two)
+{
+    float2 f;
+
+    asm("{ .reg .b16 lo, hi; mov.b32 {lo, hi}, %2; cvt.f32.f16 %0, lo; cvt.f32.f16 %1, hi; }"
+        : "=f"(f.x), "=f"(f.y)
+        : "r"(two));
+    return f;
+}
+
+static __device__ __forceinline__ uint32_t floats_to_half2(float x, float y)
+{
+    uint32_t two;
+
+    asm("{ .reg .b16 lo, hi; cvt.rn.f16.f32 lo, %1; cvt.rn.f16.f32 hi, %2; mov.b32 %0, {lo, hi}; }"
+        : "=r"(two)
+        : "f"(x), "f"(y));
+    return two;
+}
+
+#if __CUDA_ARCH__ >= 800
+static __device__ __forceinline__ uint32_t floats_to_bfloat162(float x, float y)
+{
+    uint32_t two;
+
+    asm("cvt.rn.bf16x2.f32 %0, %2, %1;" : "=r"(two) : "f"(x), "f"(y)); /* high half first */
+    return two;
+}
+#else
+/* To nearest, ties to even; a NaN must not be rounded, which could carry it to infinity. */
+static __device__ __forceinline__ uint32_t round_to_bfloat16(float f)
+{
+    uint32_t bits = __float_as_uint(f);
+
+    return f != f ? 0x7fffu : (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;
+}
+
+static __device__ __forceinline__ uint32_t floats_to_bfloat162(float x, float y)
+{
+    return round_to_bfloat16(x) | round_to_bfloat16(y) << 16;
+}
+#endif
+
+/* --- the clock ---------------------------------------------------------------------------------
+ */
+
+static __device__ __forceinline__ uint64_t nanoseconds()
+{
+    uint64_t t;
+
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t));
+    return t;
+}
+
+#endif
