@@ -46,6 +46,22 @@ tests_gpu_probe_cuda_perturb_CFLAGS = $(UNIT_CFLAGS)
 tests_gpu_probe_cuda_perturb_LDADD = libpipc-exec-cuda-perturb.la libpipc-exec-perturb.la \
 	libpipc-xchg.la libpipc-tune.la $(UNIT_LIBS)
 
+# Random calls; what fills and checks them runs on the GPU, too, and rounds as the CPU does.
+if HAVE_CUDA
+if HAVE_CMOCKA
+check_PROGRAMS += tests/gpu/random_calls
+endif
+endif
+tests_gpu_random_calls_SOURCES = tests/gpu/random_calls.c tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/unit/exec_calls.h $(RANDOM_TEST)
+nodist_tests_gpu_random_calls_SOURCES = tests/gpu/random_kernels_fatbin.c
+tests_gpu_random_calls_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_random_calls_LDADD = libpipc-comm.la
+tests/gpu/random_kernels.fatbin: NVCCFLAGS += -fmad=false -I$(top_srcdir)/runtime/include
+tests/gpu/random_kernels.fatbin: tests/unit/random_values.h
+EXTRA_DIST += tests/gpu/random_kernels.cu
+CLEANFILES += tests/gpu/*.fatbin tests/gpu/*.ptxas tests/gpu/*_fatbin.c
+
 LINT_TESTS += tests/gpu/spills.t
 
 # Needs no GPU, and no CUDA to build.

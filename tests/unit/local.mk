@@ -74,6 +74,15 @@ tests_unit_exec_cpu_perturb_SOURCES = $(EXEC_CPU_TEST)
 tests_unit_exec_cpu_perturb_CFLAGS = $(UNIT_CFLAGS) -DPIPC_PERTURB
 tests_unit_exec_cpu_perturb_LDADD = libpipc-exec-perturb.la $(UNIT_LIBS)
 
+# Random calls, all verified; tests/gpu has the same on GPUs.
+RANDOM_TEST = tests/unit/random.c tests/unit/random.h tests/unit/random_values.h \
+	tests/unit/ranks.c tests/unit/ranks.h
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/random_cpu
+endif
+tests_unit_random_cpu_SOURCES = tests/unit/random_cpu.c $(RANDOM_TEST)
+tests_unit_random_cpu_LDADD = libpipc-comm.la
+
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/spank_place
 endif
