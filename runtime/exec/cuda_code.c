@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "runtime/exec/cuda_exec.h"
+#include "runtime/exec/cuda_module.h"
 
-/* The fat binaries of kernels/allreduce.cu and ll.cu, made by kernels/local.mk. */
-extern const unsigned char pipc__allreduce_fatbin[];
-extern const unsigned char pipc__ll_fatbin[];
+/* kernels/allreduce.cu and ll.cu, made by kernels/local.mk. */
+extern const pipc__fatbin_t pipc__allreduce_code[];
+extern const pipc__fatbin_t pipc__ll_code[];
 
 /* As the kernels are named: pipc__allreduce_OP_TYPE, pipc__ll_OP_TYPE, operations as
  * pipc_redop_string() has them. */
@@ -25,30 +26,6 @@ static pipc_dtype_t kernel_type(pipc_redop_t op, pipc_dtype_t dtype)
            : dtype == PIPC_I32 ? PIPC_U32
            : dtype == PIPC_I64 ? PIPC_U64
                                : dtype;
-}
-
-static pipc_status_t load_module(const pipc__cuda_exec_t *x, CUmodule *module,
-                                 const unsigned char *fatbin, pipc__error_t *err)
-{
-    CUresult rc = x->cu->ModuleLoadData(module, fatbin);
-    char name[64] = "?";
-    int major = 0, minor = 0;
-
-    if (rc == CUDA_SUCCESS)
-        return PIPC_OK;
-    x->cu->DeviceGetName(name, sizeof(name), x->device);
-    x->cu->DeviceGetAttribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, x->device);
-    x->cu->DeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, x->device);
-    pipc_status_t st = pipc__cuda_fail(
-        x->cu, rc, err,
-        "kernels for %s (sm_%d%d); if this build holds none for it, configure with "
-        "CUDA_GENCODE, and if the driver is older than nvcc, update it: cuModuleLoadData",
-        name, major, minor);
-    if (rc == CUDA_ERROR_NO_BINARY_FOR_GPU || rc == CUDA_ERROR_UNSUPPORTED_PTX_VERSION)
-        st = PIPC_ERR_UNSUPPORTED;
-    if (err)
-        err->status = st;
-    return st;
 }
 
 /* Under lazy loading a function is loaded when it is first launched, which synchronises, perhaps
@@ -93,10 +70,10 @@ static pipc_status_t load_kernel(pipc__cuda_exec_t *x, CUmodule module, const ch
 
 pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
 {
-    pipc_status_t st = load_module(x, &x->module, pipc__allreduce_fatbin, err);
+    pipc_status_t st = pipc__cuda_load_module(x->cu, &x->module, pipc__allreduce_code, err);
 
     if (!st)
-        st = load_module(x, &x->ll_module, pipc__ll_fatbin, err);
+        st = pipc__cuda_load_module(x->cu, &x->ll_module, pipc__ll_code, err);
     for (pipc_redop_t op = 0; op < PIPC_REDOP_COUNT; op++)
         for (pipc_dtype_t t = 0; !st && t < PIPC_DTYPE_COUNT; t++) {
             CUfunction *f = &x->kernel[op][t];

@@ -15,6 +15,7 @@
  * F(member, symbol): must be there. */
 #define PIPC__CUDA_FUNCTIONS(F)                                                                    \
     F(Init, cuInit)                                                                                \
+    F(DriverGetVersion, cuDriverGetVersion)                                                        \
     F(GetErrorName, cuGetErrorName)                                                                \
     F(GetErrorString, cuGetErrorString)                                                            \
     F(DeviceGetCount, cuDeviceGetCount)                                                            \

@@ -4,6 +4,7 @@
  *     cuda_order.c   calls one after the other, whatever their streams
  *     cuda_ll.c      small messages, flags in the data
  *     cuda_code.c    kernels and programs on the device
+ *     cuda_module.c  of the kernels linked in, those that the driver takes
  *     cuda_memory.c  staging: the own, its handle, the peers'
  *     cuda_host.c    staging in host memory, where a plan asks for it
  *     cuda_probe.c   who really reaches whose staging

@@ -19,6 +19,7 @@
 #include <time.h>
 
 #include "runtime/exec/cuda_exec.h"
+#include "runtime/exec/cuda_module.h"
 #include "runtime/exec/perturb.h"
 #include "runtime/exec/probe_kernels.h"
 
@@ -96,7 +97,7 @@ static pipc_status_t make_page(prober_t *o, pipc__error_t *err)
 static pipc_status_t load(prober_t *o, pipc__error_t *err)
 {
     const pipc__cuda_t *cu = o->x->cu;
-    pipc_status_t st = PIPC__CUDA_TRY(cu, err, ModuleLoadData, &o->module, pipc__probe_fatbin);
+    pipc_status_t st = pipc__cuda_load_module(cu, &o->module, pipc__probe_code, err);
 
     if (!st)
         st = PIPC__CUDA_TRY(cu, err, ModuleGetFunction, &o->kernel, o->module, "pipc__probe");

@@ -34,7 +34,9 @@ EXEC_CUDA_SOURCES = \
 	runtime/exec/cuda_ll.c \
 	runtime/exec/cuda_memory.c \
 	runtime/exec/cuda_order.c \
-	runtime/exec/cuda_probe.c runtime/exec/probe_kernels.h
+	runtime/exec/cuda_module.c runtime/exec/cuda_module.h \
+	runtime/exec/cuda_probe.c runtime/exec/probe_kernels.h \
+	runtime/exec/fatbin.c runtime/exec/fatbin.h
 if HAVE_CUDA
 noinst_LTLIBRARIES += libpipc-exec-cuda.la
 libpipc_exec_cuda_la_SOURCES = $(EXEC_CUDA_SOURCES)

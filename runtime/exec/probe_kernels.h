@@ -5,8 +5,8 @@
 #define PIPC_EXEC_PROBE_KERNELS_H
 
 #include "kernels/probe.h"
+#include "runtime/exec/fatbin.h"
 
-/* The fat binary, made by kernels/local.mk. */
-extern const unsigned char pipc__probe_fatbin[];
+extern const pipc__fatbin_t pipc__probe_code[];
 
 #endif

@@ -57,8 +57,8 @@ tests_gpu_random_calls_SOURCES = tests/gpu/random_calls.c tests/gpu/gpu.c tests/
 nodist_tests_gpu_random_calls_SOURCES = tests/gpu/random_kernels_fatbin.c
 tests_gpu_random_calls_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_random_calls_LDADD = libpipc-comm.la
-tests/gpu/random_kernels.fatbin: NVCCFLAGS += -fmad=false -I$(top_srcdir)/runtime/include
-tests/gpu/random_kernels.fatbin: tests/unit/random_values.h
+tests/gpu/random_kernels.fatbin tests/gpu/random_kernels.cuda12.fatbin: NVCCFLAGS += -fmad=false -I$(top_srcdir)/runtime/include
+tests/gpu/random_kernels.fatbin tests/gpu/random_kernels.cuda12.fatbin: tests/unit/random_values.h
 EXTRA_DIST += tests/gpu/random_kernels.cu
 CLEANFILES += tests/gpu/*.fatbin tests/gpu/*.ptxas tests/gpu/*_fatbin.c
 

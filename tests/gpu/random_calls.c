@@ -9,12 +9,14 @@
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "runtime/exec/cuda_module.h"
 #include "tests/gpu/gpu.h"
 #include "tests/unit/random.h"
 
-extern const unsigned char pipc__random_kernels_fatbin[];
+extern const pipc__fatbin_t pipc__random_kernels_code[];
 
 #define MOST ((size_t)4 << 20)
 #define ARENA ((size_t)128 << 20)
@@ -34,7 +36,11 @@ static void open_gpu(int rank, size_t bytes)
         MUST(MemAlloc, &arena[i], bytes);
     MUST(MemAlloc, &buffers, RANDOM_BATCH * sizeof(random_buffers_t));
     MUST(MemAlloc, &verdict, sizeof(random_verdict_t));
-    MUST(ModuleLoadData, &module, pipc__random_kernels_fatbin);
+    pipc__error_t err;
+    if (pipc__cuda_load_module(gpu, &module, pipc__random_kernels_code, &err)) {
+        fprintf(stderr, "# %s\n", err.text);
+        _Exit(1);
+    }
     MUST(ModuleGetFunction, &fill_kernel, module, "random_fill");
     MUST(ModuleGetFunction, &check_kernel, module, "random_check");
     MUST(EventCreate, &event, CU_EVENT_DISABLE_TIMING);

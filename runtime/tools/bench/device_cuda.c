@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "runtime/exec/cuda_driver.h"
+#include "runtime/exec/cuda_module.h"
 
 static struct {
     const pipc__cuda_t *cu;
@@ -23,8 +23,8 @@ static struct {
 
 #define COMPUTE_THREADS 256 /* BLOCK of compute.cu */
 
-/* The fat binary of compute.cu, made by kernels/local.mk. */
-extern const unsigned char pipc__compute_fatbin[];
+/* compute.cu, made by kernels/local.mk. */
+extern const pipc__fatbin_t pipc__compute_code[];
 
 #define CALL(err, member, ...) PIPC__CUDA_TRY(gpu.cu, err, member, __VA_ARGS__)
 
@@ -147,7 +147,7 @@ static pipc_status_t load_compute(pipc__error_t *err)
 {
     int each = 0, sms = 0;
     double unused;
-    pipc_status_t st = CALL(err, ModuleLoadData, &gpu.compute.module, pipc__compute_fatbin);
+    pipc_status_t st = pipc__cuda_load_module(gpu.cu, &gpu.compute.module, pipc__compute_code, err);
 
     if (!st)
         st = CALL(err, ModuleGetFunction, &gpu.compute.kernel, gpu.compute.module,

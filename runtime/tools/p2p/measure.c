@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/exec/cuda_driver.h"
+#include "runtime/exec/cuda_module.h"
 #include "runtime/exec/probe_kernels.h"
 #include "runtime/tools/p2p/p2p.h"
 
@@ -170,7 +170,7 @@ static bool open_kernels(worker_t *w, side_t *d)
 {
     int sms = 0;
 
-    if (!CU(w, ModuleLoadData, &d->module, pipc__probe_fatbin) ||
+    if (pipc__cuda_load_module(w->cu, &d->module, pipc__probe_code, &w->err) ||
         !CU(w, DeviceGetAttribute, &sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, d->device))
         return false;
     for (int k = 0; k < KERNELS; k++)
