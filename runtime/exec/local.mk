@@ -10,7 +10,9 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/path_hint.c runtime/exec/path_hint.h \
 	runtime/exec/perturb.h \
 	runtime/exec/probe.c runtime/exec/probe.h \
-	runtime/exec/reduce.c runtime/exec/reduce.h runtime/exec/reduce_type.h \
+	runtime/exec/reduce.c runtime/exec/reduce.h \
+	runtime/exec/reduce_avx2.c runtime/exec/reduce_base.c \
+	runtime/exec/reduce_level.h runtime/exec/reduce_table.h runtime/exec/reduce_type.h \
 	runtime/exec/segment.c runtime/exec/segment.h \
 	runtime/exec/watchdog.c runtime/exec/watchdog.h
 libpipc_exec_la_SOURCES = $(EXEC_CPU_SOURCES)

@@ -3,6 +3,10 @@
  * What NCCL does on a GPU, element by element and bit by bit, but for the payload of a NaN and for
  * this: f16 and bf16 accumulate in binary32 and round once, at the end, where NCCL's ring rounds
  * at every step and its average rounds 1/n and each scaled input to the type.
+ *
+ *     reduce.c        blocks, and the best table for this processor
+ *     reduce_base.c   \ a table each: reduce_level.h, which includes reduce_type.h once a type
+ *     reduce_avx2.c   /
  */
 #ifndef PIPC_EXEC_REDUCE_H
 #define PIPC_EXEC_REDUCE_H

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "runtime/exec/reduce.h"
+#include "runtime/exec/reduce_table.h"
 
 #define NAN32 0x7fc00000
 #define NAN64 0x7ff8000000000000
@@ -257,6 +257,91 @@ static void a_destination_may_be_a_source(void **state)
     }
 }
 
+/* --- levels of the processor ------------------------------------------------------------------ */
+
+static uint64_t random_bits(uint64_t i)
+{
+    uint64_t x = i * 0x9e3779b97f4a7c15ull + 1;
+
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull; /* splitmix64's finaliser */
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+/* Element @i of @a, NaNs made one. */
+static uint64_t element(pipc_dtype_t t, const char *a, size_t i)
+{
+    size_t elem = pipc_dtype_bytes(t);
+    uint64_t bits = 0;
+
+    memcpy(&bits, a + i * elem, elem);
+    return canonical(t, bits);
+}
+
+#define ODD 1013 /* elements: whole vectors of any width and a rest */
+
+static void compare_levels(pipc_dtype_t t, pipc_redop_t op, int nsrc)
+{
+    static char raw[PIPC__RANKS_MAX][8 * ODD + 16], base[8 * ODD], best[8 * ODD + 1];
+    pipc__reduction_t how = {t, op, nsrc, nsrc, 0x5555, nsrc % 2};
+    const void *src[PIPC__RANKS_MAX];
+
+    for (int k = 0; k < nsrc; k++) {
+        src[k] = raw[k] + k;
+        for (size_t i = 0; i < ODD; i++) {
+            uint64_t bits = random_bits(i + ODD * (size_t)k);
+            memcpy(raw[k] + k + i * pipc_dtype_bytes(t), &bits, pipc_dtype_bytes(t));
+        }
+    }
+    pipc__reduce_base.fn[t][op](&how, base, src, ODD);
+    pipc__reduce_best()->fn[t][op](&how, best + 1, src, ODD);
+    for (size_t i = 0; i < ODD; i++)
+        if (element(t, base, i) != element(t, best + 1, i))
+            fail_msg("%s of %d %s, element %zu", pipc_redop_string(op), nsrc, pipc_dtype_string(t),
+                     i);
+}
+
+static void every_level_gives_the_same_bits(void **state)
+{
+    (void)state;
+    for (int t = 0; t < PIPC_DTYPE_COUNT; t++)
+        for (int op = 0; op < PIPC_REDOP_COUNT; op++)
+            for (int nsrc = 1; nsrc <= PIPC__RANKS_MAX; nsrc += nsrc < 4 ? 1 : 6)
+                compare_levels((pipc_dtype_t)t, (pipc_redop_t)op, nsrc);
+}
+
+static uint16_t product(pipc_dtype_t t, uint16_t a, uint16_t b)
+{
+    if (t == PIPC_F16)
+        return pipc__float_to_half(pipc__half_to_float(a) * pipc__half_to_float(b));
+    return pipc__float_to_bfloat16(pipc__bfloat16_to_float(a) * pipc__bfloat16_to_float(b));
+}
+
+/* Products of all numbers with random ones: subnormals, ties and overflow are among them.
+ * Instructions that convert must do what base/half.h does. */
+static void small_floats_are_converted_as_base_does(void **state)
+{
+    static uint16_t a[65536], b[65536], got[65536];
+    const void *src[2] = {a, b};
+
+    (void)state;
+    for (int t = PIPC_F16; t != -1; t = t == PIPC_F16 ? PIPC_BF16 : -1)
+        for (uint64_t turn = 0; turn < 64; turn++) {
+            pipc__reduction_t how = {(pipc_dtype_t)t, PIPC_PROD, 2, 2, 3, true};
+            for (size_t i = 0; i < 65536; i++) {
+                a[i] = (uint16_t)i;
+                b[i] = (uint16_t)random_bits(turn << 16 | i);
+            }
+            pipc__reduce(&how, got, src, 65536);
+            for (size_t i = 0; i < 65536; i++) {
+                uint64_t want = canonical((pipc_dtype_t)t, product((pipc_dtype_t)t, a[i], b[i]));
+                if (canonical((pipc_dtype_t)t, got[i]) != want)
+                    fail_msg("%s: %x times %x gave %x", pipc_dtype_string((pipc_dtype_t)t), a[i],
+                             b[i], got[i]);
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +350,8 @@ int main(void)
         cmocka_unit_test(the_order_is_from_left_to_right),
         cmocka_unit_test(pre_and_post_are_applied_where_the_plan_says),
         cmocka_unit_test(a_destination_may_be_a_source),
+        cmocka_unit_test(every_level_gives_the_same_bits),
+        cmocka_unit_test(small_floats_are_converted_as_base_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
