@@ -284,6 +284,19 @@ static pipc_status_t check_call(const pipc__cuda_exec_t *x, const pipc__exec_cal
     return PIPC_OK;
 }
 
+static bool can(const pipc__exec_t *exec, const pipc__plan_t *plan, pipc__proto_t proto,
+                size_t bytes, bool in_graph)
+{
+    const pipc__cuda_exec_t *x = (const pipc__cuda_exec_t *)(const void *)exec;
+    int index = find_program(x, plan);
+
+    (void)in_graph;
+    if (index < 0 || proto == PIPC__PROTO_SIMPLE)
+        return index >= 0;
+    return proto == PIPC__PROTO_LL && x->programs[index].ll.nranks &&
+           bytes <= pipc__ll_bytes_max(x->size);
+}
+
 int pipc__cuda_blocks(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
 {
     if (call->blocks <= 0)
@@ -479,6 +492,7 @@ const pipc__exec_ops_t pipc__exec_cuda = {
     .connect = connect_peers,
     .probe = pipc__cuda_probe,
     .prepare = prepare,
+    .can = can,
     .run = run,
     .captures = captures,
     .blocks = blocks,
