@@ -3,7 +3,7 @@
 TEST_EXTENSIONS = .t
 LOG_DRIVER = env AM_TAP_AWK='$(AWK)' CMOCKA_MESSAGE_OUTPUT=TAP $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
 T_LOG_DRIVER = env AM_TAP_AWK='$(AWK)' $(SHELL) $(top_srcdir)/build-aux/tap-driver.sh
-AM_TESTS_ENVIRONMENT = PIPC_SRCDIR='$(abs_top_srcdir)'; PIPC_BUILDDIR='$(abs_top_builddir)'; export PIPC_SRCDIR PIPC_BUILDDIR;
+AM_TESTS_ENVIRONMENT = PIPC_SRCDIR='$(abs_top_srcdir)'; PIPC_BUILDDIR='$(abs_top_builddir)'; export PIPC_SRCDIR PIPC_BUILDDIR; $(KERNELS_TOLD)
 
 UNIT_CFLAGS = $(AM_CFLAGS) $(CMOCKA_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
 UNIT_LIBS = libpipc-core.la $(CMOCKA_LIBS)
@@ -19,7 +19,7 @@ TESTS += $(check_PROGRAMS)
 endif
 TESTS += $(LINT_TESTS)
 EXTRA_DIST += $(LINT_TESTS)
-EXTRA_DIST += tests/in-release tests/calibrate
+EXTRA_DIST += tests/in-release tests/calibrate tests/measure-gpu tests/measure_summary.py
 
 # The cluster tests as a folder: its files are found by name, not listed.
 EXTRA_DIST += tests/cluster tests/packages.txt

@@ -103,7 +103,7 @@ static pipc_status_t take_file(pipc_comm_t *c, const pipc__wish_t *wish, const p
 /* Without NCCL: what the shipped table says in its place. */
 static void do_without_nccl(pipc_comm_t *c, bool on_gpu)
 {
-    pipc__table_t shipped = pipc__table_default(&c->shape, on_gpu);
+    pipc__table_t shipped = pipc__table_default(&c->shape, on_gpu, c->most_blocks);
 
     pipc__table_replace(&c->table, PIPC__ALGO_NCCL, &shipped);
 }
@@ -134,7 +134,7 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
     pipc__error_t why;
     pipc_status_t st;
 
-    c->table = wish->kind < 0 ? pipc__table_default(&c->shape, wish->on_gpu)
+    c->table = wish->kind < 0 ? pipc__table_default(&c->shape, wish->on_gpu, c->most_blocks)
                               : pipc__table_fixed(wish->kind);
     snprintf(c->table_from, sizeof(c->table_from), "%s", wish->kind < 0 ? "shipped" : "asked for");
     st = take_file(c, wish, recs, own, &there, err);
@@ -153,6 +153,77 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
     if (wish->on_gpu && !c->rank)
         pipc__log(PIPC__LOG_WARN, "without NCCL, which the table asks for: %s", why.text);
     do_without_nccl(c, wish->on_gpu);
+    return PIPC_OK;
+}
+
+/* --- what executors can ----------------------------------------------------------------------- */
+
+bool pipc__comm_can(const pipc_comm_t *c, pipc__choice_t choice, size_t bytes, bool in_graph)
+{
+    const pipc__exec_ops_t *ops = c->exec->ops;
+
+    if (choice.algo == PIPC__ALGO_NCCL)
+        return c->nccl;
+    if (choice.proto == PIPC__PROTO_SIMPLE)
+        return c->plan[choice.algo];
+    return c->plan[choice.algo] && ops->can &&
+           ops->can(c->exec, c->plan[choice.algo], choice.proto, bytes, in_graph);
+}
+
+typedef struct misfits {
+    uint64_t row[2]; /* a bit a row: its eager choice, and that of graphs, can't be had */
+} misfits_t;
+
+_Static_assert(PIPC__TABLE_ROWS <= 64, "a bit a row");
+
+/* From the smallest message of a row to the largest; NCCL is not the executor's. */
+static misfits_t find_misfits(const pipc_comm_t *c)
+{
+    misfits_t m = {{0, 0}};
+
+    for (int i = 0; i < c->table.nrows; i++)
+        for (int graph = 0; graph < 2; graph++) {
+            const pipc__table_row_t *r = &c->table.row[i];
+            pipc__choice_t choice = graph ? r->graph : r->eager;
+            size_t least = i ? r[-1].max_bytes + 1 : 1;
+            if (choice.algo != PIPC__ALGO_NCCL && choice.proto != PIPC__PROTO_SIMPLE &&
+                !(pipc__comm_can(c, choice, least, graph) &&
+                  pipc__comm_can(c, choice, r->max_bytes, graph)))
+                m.row[graph] |= (uint64_t)1 << i;
+        }
+    return m;
+}
+
+static void make_simple(pipc__choice_t *choice)
+{
+    choice->proto = PIPC__PROTO_SIMPLE;
+    choice->blocks = 0;
+}
+
+pipc_status_t pipc__choose_fit(pipc_comm_t *c, pipc_status_t own, pipc__error_t *err)
+{
+    misfits_t mine = {{0, 0}}, all[PIPC__RANKS_MAX];
+    pipc__error_t met;
+    int n = 0;
+
+    if (!own)
+        mine = find_misfits(c);
+    pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, &met);
+    if (own)
+        return own;
+    if (st)
+        return pipc__fail(err, st, "%s", met.text);
+    for (int i = 0; i < c->table.nrows; i++)
+        for (int graph = 0; graph < 2; graph++) {
+            bool bad = false;
+            for (int r = 0; r < c->size; r++)
+                bad |= all[r].row[graph] >> i & 1;
+            if (bad)
+                make_simple(graph ? &c->table.row[i].graph : &c->table.row[i].eager);
+            n += bad;
+        }
+    if (n && !c->rank)
+        pipc__log(PIPC__LOG_INFO, "%d choices of the table can't be had here; simple instead", n);
     return PIPC_OK;
 }
 

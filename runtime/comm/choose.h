@@ -24,6 +24,12 @@ typedef struct pipc__wish {
 pipc_status_t pipc__choose_table(pipc_comm_t *comm, const pipc__wish_t *wish,
                                  const pipc__record_t *recs, pipc_status_t own, pipc__error_t *err);
 
+/* What the executor of some rank can't do is simple in its place: in rows of comm->table, whose
+ * plans are made and prepared. Collective, with @own and @err as above; a rank that failed is
+ * passed over.
+ */
+pipc_status_t pipc__choose_fit(pipc_comm_t *comm, pipc_status_t own, pipc__error_t *err);
+
 /* @own, with @err: how setting up the table's plans went on this rank. Where it failed on some rank
  * since memory is out of reach, and nothing certain was asked for, NCCL does it all if it can be
  * had: PIPC_OK then. Collective. Else @own. */

@@ -53,6 +53,9 @@ void pipc__warn_of_plugin(void);
  * be possible here. */
 pipc_status_t pipc__comm_prepare(pipc_comm_t *comm, const pipc__table_t *table, pipc__error_t *err);
 
+/* Could calls of @bytes, alone or captured into a graph, do as @choice says? Its plan is made. */
+bool pipc__comm_can(const pipc_comm_t *comm, pipc__choice_t choice, size_t bytes, bool in_graph);
+
 /* What a call of @bytes does, alone or captured into a graph. */
 pipc__choice_t pipc__comm_choice(const pipc_comm_t *comm, size_t bytes, bool in_graph);
 /* The same for a table of results: "one-shot", "nccl"; a protocol other than simple follows, as in

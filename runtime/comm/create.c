@@ -217,14 +217,16 @@ static pipc_status_t map_peers(build_t *b, pipc__error_t *err)
                                    (const uint8_t(*)[PIPC__HANDLE_MAX])memory, err);
     if (b->can_vote) /* collective: also where connect failed */
         st = pipc__paths_find(&c->paths, c->exec, b->all, b->group.self, n, st, environment, err);
-    if (b->can_vote) /* collective, too */
-        st = make_plans(b, st, err);
     if (!st)
         c->most_blocks = budget(b);
     c->sms = b->config.asked.sms;
+    if (b->can_vote) /* collective, too */
+        st = make_plans(b, st, err);
     for (int k = 0; !st && k < PIPC__PLAN_KINDS; k++)
         if (c->plan[k])
             st = c->exec->ops->prepare(c->exec, c->plan[k], err);
+    if (b->can_vote)
+        st = pipc__choose_fit(c, st, err);
     return st;
 }
 

@@ -46,6 +46,7 @@ bin_PROGRAMS += pcie-ipc-bench
 pcie_ipc_bench_SOURCES = \
 	runtime/tools/chart.c runtime/tools/chart.h \
 	runtime/tools/bench/bench.c \
+	runtime/tools/bench/beside.c runtime/tools/bench/beside.h \
 	runtime/tools/bench/burst.c runtime/tools/bench/burst.h \
 	runtime/tools/bench/check.c runtime/tools/bench/check.h \
 	runtime/tools/bench/data.c runtime/tools/bench/data.h \
@@ -76,6 +77,7 @@ CLEANFILES += runtime/tools/bench/*.fatbin runtime/tools/bench/*.ptxas runtime/t
 
 bin_PROGRAMS += pcie-ipc-tune
 pcie_ipc_tune_SOURCES = \
+	runtime/tools/bench/beside.c runtime/tools/bench/beside.h \
 	runtime/tools/bench/burst.c runtime/tools/bench/burst.h \
 	runtime/tools/bench/check.c runtime/tools/bench/check.h \
 	runtime/tools/bench/data.c runtime/tools/bench/data.h \

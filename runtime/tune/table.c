@@ -12,7 +12,7 @@
  * ranks and another rank is outside.
  *
  * On GPUs the smallest messages go with flags in the data: one trip over the link where flags
- * beside the data need two.
+ * beside the data need two. shipped[] has what else GPUs do before that.
  */
 #include "runtime/tune/table.h"
 
@@ -21,7 +21,31 @@
 #include "runtime/base/hash.h"
 
 #define ISLAND_BYTES ((size_t)1 << 20)
-#define LL_BYTES ((size_t)64 << 10) /* more ranks have less room for it: pipc__table_end_ll() */
+#define KB(n) ((size_t)(n) << 10)
+#define MB(n) ((size_t)(n) << 20)
+
+/* Rows for GPUs, by the number of ranks (0: all other numbers), whether all pairs meet in host
+ * memory, and how many blocks a call must be allowed: those that fit, from the first one on, each
+ * from where the last one ends up to its own size. Behind them the plans of plans_of(). With few
+ * blocks LL, which sends everything twice, is behind earlier. */
+static const struct {
+    int ranks;
+    bool host;
+    int least_blocks;
+    size_t max_bytes;
+    pipc__proto_t eager, graph; /* of one-shot */
+    int blocks;
+} shipped[] = {
+    {2, false, 64, MB(1), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
+    {2, false, 0, KB(512), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
+    {2, false, 0, SIZE_MAX, PIPC__PROTO_PUSH, PIPC__PROTO_PUSH, 0},
+    {2, true, 0, KB(128), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
+    {2, true, 0, MB(32), PIPC__PROTO_PUSH, PIPC__PROTO_PUSH, 0},
+    {2, true, 0, SIZE_MAX, PIPC__PROTO_CE, PIPC__PROTO_PUSH, 0},
+    {0, false, 0, KB(64), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
+    {0, true, 0, KB(64), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
+};
+#define NSHIPPED ((int)(sizeof(shipped) / sizeof(shipped[0])))
 
 static pipc__table_row_t row_of(size_t max_bytes, int algo)
 {
@@ -63,17 +87,54 @@ static pipc__table_t plans_of(const pipc__shape_t *shape, bool on_gpu)
     return (pipc__table_t){2, {row_of(cross, PIPC__ONE_SHOT), row_of(SIZE_MAX, PIPC__TWO_SHOT)}};
 }
 
-pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu)
+static bool all_by_host(const pipc__shape_t *shape)
 {
-    pipc__table_t t = plans_of(shape, on_gpu), with = t;
+    int r = 0;
+
+    while (r < shape->nranks && shape->reach[r] == 1u << r)
+        r++;
+    return r == shape->nranks;
+}
+
+static bool has_rows(int ranks)
+{
+    int i = 0;
+
+    while (i < NSHIPPED && shipped[i].ranks != ranks)
+        i++;
+    return i < NSHIPPED;
+}
+
+/* The rows of shipped[] for @shape, which may be too few to reach every size. */
+static pipc__table_t rows_of_gpus(const pipc__shape_t *shape, int blocks)
+{
+    int ranks = has_rows(shape->nranks) ? shape->nranks : 0;
+    bool host = all_by_host(shape);
+    pipc__table_t t = {0};
+
+    for (int i = 0; i < NSHIPPED; i++) {
+        size_t from = t.nrows ? t.row[t.nrows - 1].max_bytes : 0;
+        if (shipped[i].ranks != ranks || shipped[i].host != host ||
+            shipped[i].least_blocks > blocks || shipped[i].max_bytes <= from)
+            continue;
+        pipc__table_row_t row = row_of(shipped[i].max_bytes, PIPC__ONE_SHOT);
+        row.eager.proto = shipped[i].eager;
+        row.graph.proto = shipped[i].graph;
+        row.eager.blocks = row.graph.blocks = shipped[i].blocks;
+        t.row[t.nrows++] = row;
+    }
+    return t;
+}
+
+pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu, int blocks)
+{
+    pipc__table_t t = plans_of(shape, on_gpu), with;
 
     if (!on_gpu || shape->nranks < 2)
         return t;
-    with.row[0] = row_of(LL_BYTES, PIPC__ONE_SHOT);
-    with.row[0].eager.proto = with.row[0].graph.proto = PIPC__PROTO_LL;
-    with.nrows = 1;
+    with = rows_of_gpus(shape, blocks);
     for (int i = 0; i < t.nrows; i++)
-        if (t.row[i].max_bytes > LL_BYTES)
+        if (!with.nrows || t.row[i].max_bytes > with.row[with.nrows - 1].max_bytes)
             with.row[with.nrows++] = t.row[i];
     pipc__table_end_ll(&with, pipc__ll_bytes_max(shape->nranks));
     return with;

@@ -33,8 +33,9 @@ typedef struct pipc__table {
     pipc__table_row_t row[PIPC__TABLE_ROWS];
 } pipc__table_t;
 
-/* The shipped table for ranks that stand as @shape says, on GPUs or on CPUs. */
-pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu);
+/* The shipped table for ranks that stand as @shape says, on GPUs whose calls may have @blocks
+ * thread blocks, or on CPUs. It may name protocols that an executor has not: pipc__choose_fit(). */
+pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu, int blocks);
 
 /* A table of one row: @algo for every size. */
 pipc__table_t pipc__table_fixed(int algo);
@@ -59,7 +60,7 @@ bool pipc__choice_equal(pipc__choice_t a, pipc__choice_t b);
 
 /* "one-shot", ..., "nccl"; NULL for what is none. Static. */
 const char *pipc__algo_name(int algo);
-/* "simple", "ll", "ce"; NULL for what is none. Static. */
+/* "simple", "ll", "push", "ce"; NULL for what is none. Static. */
 const char *pipc__proto_name(pipc__proto_t proto);
 
 /* Ranks compare it before they trust each other's choices. */

@@ -16,17 +16,20 @@ class Map:  # any names
         self.kind = kind
 
 
-FIGURES = {"usec": NUM, "min_usec": NUM, "p99_usec": NUM, "cpu_usec": NUM}
+FIGURES = {"usec": NUM, "min_usec": NUM, "p99_usec": NUM, "cpu_usec": NUM, "samples": INT}
 CELL = dict(FIGURES, algbw_gbps=NUM, busbw_gbps=NUM, wrong=Maybe(INT), peer_usec=Maybe(NUM), ratio=Maybe(NUM),
-            peer_best=Maybe(STR), variants=Map(dict(FIGURES, ratio=Maybe(NUM))))
+            peer_best=Maybe(STR), variants=Map(dict(FIGURES, ratio=Maybe(NUM))),
+            beside=Map(dict(FIGURES, ratio=Maybe(NUM))))
 OVERLAP = {side + "_" + what: NUM for side in ("calls", "compute")
            for what in ("alone_usec", "beside_usec", "slowdown")}
 MEAN = {"out_of_place": Maybe(NUM), "in_place": Maybe(NUM)}
 ROW = {"bytes": INT, "count": INT, "type": STR, "redop": STR, "plan": STR, "proto": STR, "blocks": Maybe(INT),
+       "beside": Map(STR),
        "out_of_place": CELL, "in_place": CELL, "overlap": Maybe({"own": Maybe(OVERLAP), "peer": Maybe(OVERLAP)})}
 DOCUMENT = {
     "schema": INT, "program": STR, "version": STR, "backend": STR, "groups": STR, "path": STR, "sms": Maybe(STR),
     "iters": INT, "rounds": Maybe(INT), "graph_replays": Maybe(INT), "burst": Maybe(INT),
+    "burst_bytes": Maybe(INT), "time_msec": Maybe(INT), "drop": Maybe(NUM), "table": STR, "beside": [STR],
     "overlap": Maybe({"wave_blocks": INT, "block_threads": INT, "thread_flops": INT}), "peer": Maybe(STR),
     "variants": [{"name": STR, "timed": BOOL, "why?": STR}],
     "ranks": [{"rank": INT, "host": STR, "pid": INT, "bdf": Maybe(STR)}],

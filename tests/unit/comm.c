@@ -350,7 +350,7 @@ static void the_table_covers_every_size(void **state)
         for (int gpu = 0; gpu < 2; gpu++) {
             pipc__shape_t shape;
             pipc__shape_flat(&shape, n);
-            pipc__table_t t = pipc__table_default(&shape, gpu);
+            pipc__table_t t = pipc__table_default(&shape, gpu, 32);
             assert_true(t.nrows >= 1);
             assert_true(t.row[t.nrows - 1].max_bytes == SIZE_MAX);
             for (int i = 1; i < t.nrows; i++)

@@ -213,7 +213,7 @@ static void groups_get_the_island_plan_for_large_messages(void **state)
             pipc__plan_t *plan[PIPC__PLAN_KINDS] = {NULL};
             recs[0].path = (uint32_t)path;
             pipc__plans_shape(&shape, recs, 8, &why);
-            pipc__table_t table = pipc__table_default(&shape, gpu);
+            pipc__table_t table = pipc__table_default(&shape, gpu, 32);
             assert_int_equal(pipc__table_choose(&table, 1000, false).algo, PIPC__ONE_SHOT);
             assert_int_equal(pipc__table_choose(&table, (1 << 20) - 1, false).algo, PIPC__TWO_SHOT);
             assert_int_equal(pipc__table_choose(&table, 1 << 20, true).algo, PIPC__ISLAND);
@@ -248,7 +248,7 @@ static void large_messages_of_uneven_groups_go_round_the_ring(void **state)
             ways[r] = text[r];
         }
         assert_int_equal(pipc__shape_from_ways(&shape, ways, n, &err), PIPC_OK);
-        pipc__table_t t = pipc__table_default(&shape, true);
+        pipc__table_t t = pipc__table_default(&shape, true, 32);
         if (pipc__table_choose(&t, 16 << 20, false).algo != table[i].plan)
             fail_msg("%s: plan %d", table[i].groups, pipc__table_choose(&t, 16 << 20, false).algo);
     }

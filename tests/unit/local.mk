@@ -326,13 +326,13 @@ tests_unit_bench_chart_SOURCES = tests/unit/bench_chart.c runtime/tools/chart.c 
 tests_unit_bench_chart_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bench_chart_LDADD = $(CMOCKA_LIBS) -lm
 tests_unit_bench_nccl_SOURCES = tests/unit/bench_nccl.c \
-	runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c \
+	runtime/tools/bench/beside.c runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c \
 	runtime/tools/bench/device_cpu.c runtime/tools/bench/measure.c runtime/tools/bench/overlap.c \
 	runtime/tools/bench/peer.c runtime/tools/bench/peer_nccl.c runtime/tools/bench/results.c
 tests_unit_bench_nccl_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bench_nccl_LDADD = libpipc-comm.la $(CMOCKA_LIBS) -lm
 tests_unit_bench_overlap_SOURCES = tests/unit/bench_overlap.c \
-	runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c \
+	runtime/tools/bench/beside.c runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c \
 	runtime/tools/bench/measure.c runtime/tools/bench/overlap.c runtime/tools/bench/peer.c \
 	runtime/tools/bench/results.c
 tests_unit_bench_overlap_CFLAGS = $(UNIT_CFLAGS)

@@ -6,6 +6,7 @@
 
 #include "config.h"
 #include "runtime/base/log.h"
+#include "runtime/tools/bench/beside.h"
 #include "runtime/tools/bench/json.h"
 #include "runtime/tools/bench/measure.h"
 #include "runtime/tools/bench/plot.h"
@@ -128,6 +129,8 @@ static pipc_status_t open_all(bench_t *b, pipc__error_t *err)
         st = open_comm(b, err);
     if (!st)
         st = force_choices(b, err);
+    if (!st)
+        st = bench_beside_open(b, err);
     if (!st)
         st = open_buffers(b, err);
     if (!st && b->options.peer)

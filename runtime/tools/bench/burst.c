@@ -5,6 +5,8 @@
 
 #include <time.h>
 
+#include "runtime/tools/bench/beside.h"
+
 #define BURST_BYTES ((size_t)4 << 20) /* a burst moves about this much, 1 to BURST_MAX calls */
 #define BURST_MAX 20
 
@@ -17,7 +19,7 @@ void bench_buffers(const bench_t *b, int who, void **send, void **recv)
 {
     *send = b->send;
     *recv = b->recv;
-    if (who != BENCH_OWN && b->options.peer->buffers)
+    if (who >= 0 && b->options.peer->buffers)
         b->options.peer->buffers(who, send, recv);
 }
 
@@ -28,7 +30,7 @@ static pipc_status_t call(bench_t *b, const bench_message_t *m, int who, pipc__e
     bench_buffers(b, who, &send, &recv);
     if (m->in_place)
         send = recv;
-    if (who != BENCH_OWN)
+    if (who >= 0)
         return b->options.peer->allreduce(who, send, recv, m->count, m->dtype, m->op,
                                           b->device.stream, err);
     return own_error(
@@ -74,6 +76,7 @@ pipc_status_t bench_burst_sample(bench_t *b, const bench_message_t *m, const ben
     pipc_status_t async, st = pipc__control_gather(b->comm->ctl, NULL, 0, NULL, err);
 
     *sample = (bench_sample_t){0, 0};
+    bench_become(b, u->who);
     if (!st)
         st = b->device.begin(err);
     if (!st)
@@ -95,6 +98,7 @@ static pipc_status_t capture(bench_t *b, const bench_message_t *m, bench_burst_t
 
     if (st)
         return st;
+    bench_become(b, u->who);
     st = issue_once(b, m, u, err);
     pipc_status_t ended = b->device.captured(&u->graph, st ? &also : err);
     return st ? st : ended;
@@ -103,7 +107,8 @@ static pipc_status_t capture(bench_t *b, const bench_message_t *m, bench_burst_t
 pipc_status_t bench_burst_open(bench_t *b, const bench_message_t *m, int who, bench_burst_t *u,
                                pipc__error_t *err)
 {
-    size_t fit = m->bytes ? BURST_BYTES / m->bytes : BURST_MAX;
+    size_t most = b->options.burst_bytes ? b->options.burst_bytes : BURST_BYTES;
+    size_t fit = m->bytes ? most / m->bytes : BURST_MAX;
 
     *u = (bench_burst_t){who, fit < 1 ? 1 : fit > BURST_MAX ? BURST_MAX : (int)fit, 1, NULL};
     if (b->options.burst)

@@ -6,7 +6,9 @@
 
 #include "runtime/tools/bench/measure.h"
 
-#define BENCH_OWN (-1) /* in place of a variant of the peer: pcie-ipc itself */
+/* In place of a variant of the peer: pcie-ipc itself, and the @k-th of --beside, or its k. */
+#define BENCH_OWN (-1)
+#define BENCH_BESIDE(k) (-2 - (k))
 
 typedef struct bench_message {
     size_t count, bytes;
@@ -16,7 +18,7 @@ typedef struct bench_message {
 } bench_message_t;
 
 typedef struct bench_burst {
-    int who; /* BENCH_OWN, or a variant of the peer */
+    int who; /* BENCH_OWN, BENCH_BESIDE(k), or a variant of the peer */
     int calls, replays;
     void *graph; /* that holds the calls, with -G; NULL: they are issued one by one */
 } bench_burst_t;
@@ -29,8 +31,8 @@ typedef struct bench_sample {
 /* The buffers that @who's calls use: a variant may have its own. */
 void bench_buffers(const bench_t *b, int who, void **send, void **recv);
 
-/* A burst of about 4 MB, 1 to 20 calls, or of as many as --burst says; with -G its graph.
- * bench_burst_close() releases it, also after a failure. */
+/* A burst of about 4 MB or as --burst-bytes says, 1 to 20 calls, or of as many as --burst says;
+ * with -G its graph. bench_burst_close() releases it, also after a failure. */
 pipc_status_t bench_burst_open(bench_t *b, const bench_message_t *m, int who, bench_burst_t *u,
                                pipc__error_t *err);
 /* The same with one call, for warm-up and checks; @graph: captured, as the timed ones are. */

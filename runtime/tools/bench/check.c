@@ -67,14 +67,15 @@ static uint64_t count_wrong(const bench_t *b, const bench_message_t *m)
     return bench_count_wrong(b->host, m->count, m->dtype, m->op, b->comm->size);
 }
 
-pipc_status_t bench_check(bench_t *b, const bench_message_t *m, uint64_t *wrong, pipc__error_t *err)
+pipc_status_t bench_check(bench_t *b, const bench_message_t *m, int who, uint64_t *wrong,
+                          pipc__error_t *err)
 {
     uint64_t mine = 0;
-    pipc_status_t st = one_result(b, m, BENCH_OWN, BENCH_EXACT, err);
+    pipc_status_t st = one_result(b, m, who, BENCH_EXACT, err);
 
     if (!st) {
         mine = count_wrong(b, m);
-        st = one_result(b, m, BENCH_OWN, BENCH_RANDOM, err);
+        st = one_result(b, m, who, BENCH_RANDOM, err);
     }
     if (!st)
         st = compare_ranks(b, m, &mine, err);

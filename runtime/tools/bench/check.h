@@ -5,9 +5,9 @@
 
 #include "runtime/tools/bench/burst.h"
 
-/* Elements of pcie-ipc's results that are wrong, over all ranks: against exact sums, and with
- * random data against rank 0's bits. Collective. */
-pipc_status_t bench_check(bench_t *b, const bench_message_t *m, uint64_t *wrong,
+/* Elements of the results of @who, pcie-ipc in one of its own ways, that are wrong, over all ranks:
+ * against exact sums, and with random data against rank 0's bits. Collective. */
+pipc_status_t bench_check(bench_t *b, const bench_message_t *m, int who, uint64_t *wrong,
                           pipc__error_t *err);
 
 /* Are @variant's results right, so that its time may be compared? Against exact sums; true without

@@ -3,21 +3,24 @@
  *     {"schema": 1, "program": .., "version": .., "backend": ..,
  *      "groups": "flat" or "2 groups of 4" .., "path": "p2p", "host" or "mixed",
  *      "sms": .. or null, "iters": n, "rounds": n or null, "graph_replays": n or null,
- *      "burst": n or null,
+ *      "burst": n or null, "burst_bytes": n or null, "time_msec": n or null, "drop": .. or null,
+ *      "table": "shipped", "asked for" or a file, "beside": [NAME, ..],
  *      "overlap": null or {"wave_blocks": n, "block_threads": n, "thread_flops": 2048},
  *      "peer": "NCCL 2.28.9" .. or null,
  *      "variants": [{"name": .., "timed": true}, {"name": .., "timed": false, "why": ..}, ..],
  *      "ranks": [{"rank": 0, "host": .., "pid": .., "bdf": .. or null}, ..],
  *      "rows": [{"bytes": .., "count": .., "type": .., "redop": ..,
  *                "plan": "one-shot" or "nccl" .., "proto": "simple" .., "blocks": n or null,
+ *                "beside": {NAME: "one-shot/push" .., ..},
  *                "out_of_place": CELL, "in_place": CELL,
  *                "overlap": null or {"own": OVERLAP, "peer": OVERLAP or null}}, ..],
  *      "means": [{"range": "up to 4M", "min_bytes": n, "max_bytes": n or null, "sizes": n,
  *                 "best": MEAN, "variants": {NAME: MEAN, ..}}, ..]}
- *     FIGURES: "usec": .. (p50), "min_usec": .., "p99_usec": .., "cpu_usec": ..
+ *     FIGURES: "usec": .. (p50), "min_usec": .., "p99_usec": .., "cpu_usec": .., "samples": n
  *     CELL: {FIGURES, "algbw_gbps": .., "busbw_gbps": .., "wrong": n or null,
  *            "peer_usec": .. or null, "ratio": .. or null, "peer_best": NAME or null,
- *            "variants": {NAME: {FIGURES, "ratio": ..}, ..}}       gbps: 10^9 bytes a second
+ *            "variants": {NAME: {FIGURES, "ratio": ..}, ..},       gbps: 10^9 bytes a second
+ *            "beside": {NAME: {FIGURES, "ratio": ..}, ..}}         ratio: its time / ours
  *     OVERLAP: {"calls_alone_usec": .., "calls_beside_usec": .., "calls_slowdown": ..,
  *               "compute_alone_usec": .., "compute_beside_usec": .., "compute_slowdown": ..}
  *     MEAN: {"out_of_place": .. or null, "in_place": .. or null}
@@ -34,6 +37,8 @@
 #include <unistd.h>
 
 #include "runtime/comm/plans.h"
+#include "runtime/tools/bench/beside.h"
+#include "runtime/tune/file.h"
 
 /* jansson: an object that memory did not suffice for is NULL, and so is what NULL is put into. */
 
@@ -90,28 +95,54 @@ static json_t *computes(const bench_t *b)
                      b->device.wave_threads, "thread_flops", 2048);
 }
 
+static json_t *names_beside(const bench_t *b)
+{
+    json_t *list = json_array();
+
+    for (int k = 1; k < b->nowns; k++)
+        json_array_append_new(list, json_string(b->own[k].name));
+    return list;
+}
+
+static const char *path_name(const bench_t *b)
+{
+    return !b->comm->paths.host ? "p2p" : b->comm->paths.p2p ? "mixed" : "host";
+}
+
+/* How samples were taken. */
+static void put_amounts(json_t *head, const bench_options_t *o)
+{
+    json_object_set_new(head, "iters", json_integer(o->iterations));
+    json_object_set_new(head, "rounds", count_or_null(o->rounds));
+    json_object_set_new(head, "graph_replays", count_or_null(o->graph));
+    json_object_set_new(head, "burst", count_or_null(o->burst));
+    json_object_set_new(head, "burst_bytes", count_or_null((long long)o->burst_bytes));
+    json_object_set_new(head, "time_msec", count_or_null(o->time_msec));
+    json_object_set_new(head, "drop", number_or_null(o->drop));
+}
+
 static json_t *head(const bench_t *b)
 {
     const bench_options_t *o = &b->options;
     char text[128];
+    json_t *head = json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "program",
+        "pcie-ipc-bench", "version", PACKAGE_VERSION, "backend", b->device.name, "groups",
+        pipc__plans_describe(&b->comm->shape, text, sizeof(text)), "path", path_name(b), "sms",
+        text_or_null(o->sms), "table", b->comm->table_from, "beside", names_beside(b), "overlap",
+        computes(b), "peer", text_or_null(o->peer ? o->peer->version() : NULL), "variants",
+        variants(o->peer), "ranks", ranks(b));
 
-    return json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1,
-        "program", "pcie-ipc-bench", "version", PACKAGE_VERSION, "backend", b->device.name,
-        "groups", pipc__plans_describe(&b->comm->shape, text, sizeof(text)), "path",
-        !b->comm->paths.host ? "p2p" : b->comm->paths.p2p ? "mixed" : "host", "sms", text_or_null(o->sms),
-        "iters", o->iterations, "rounds", count_or_null(o->rounds), "graph_replays",
-        count_or_null(o->graph), "burst", count_or_null(o->burst), "overlap", computes(b), "peer",
-        text_or_null(o->peer ? o->peer->version() : NULL), "variants", variants(o->peer), "ranks",
-        ranks(b));
+    put_amounts(head, o);
+    return head;
 }
 
 /* --- rows ------------------------------------------------------------------------------------- */
 
 static json_t *figures(const bench_figures_t *f)
 {
-    return json_pack("{s:f, s:f, s:f, s:f}", "usec", f->usec, "min_usec", f->min_usec, "p99_usec",
-                     f->p99_usec, "cpu_usec", f->cpu_usec);
+    return json_pack("{s:f, s:f, s:f, s:f, s:i}", "usec", f->usec, "min_usec", f->min_usec,
+                     "p99_usec", f->p99_usec, "cpu_usec", f->cpu_usec, "samples", f->samples);
 }
 
 static json_t *timed_variants(const bench_t *b, const bench_cell_t *c)
@@ -129,6 +160,32 @@ static json_t *timed_variants(const bench_t *b, const bench_cell_t *c)
     return all;
 }
 
+static json_t *timed_beside(const bench_t *b, const bench_cell_t *c)
+{
+    json_t *all = json_object();
+
+    for (int k = 0; k < b->nowns - 1; k++) {
+        if (c->beside[k].usec <= 0)
+            continue;
+        json_t *o = figures(&c->beside[k]);
+        json_object_set_new(o, "ratio", number_or_null(c->beside[k].usec / c->own.usec));
+        json_object_set_new(all, b->own[k + 1].name, o);
+    }
+    return all;
+}
+
+static json_t *choices_beside(const bench_t *b, size_t bytes)
+{
+    json_t *all = json_object();
+    char text[PIPC__CHOICE_TEXT];
+
+    for (int k = 0; k < b->nowns - 1; k++)
+        json_object_set_new(
+            all, b->own[k + 1].name,
+            json_string(pipc__choice_text(bench_beside_choice(b, BENCH_BESIDE(k), bytes), text)));
+    return all;
+}
+
 static json_t *cell(const bench_t *b, const bench_cell_t *c, size_t bytes)
 {
     json_t *o = figures(&c->own);
@@ -137,12 +194,13 @@ static json_t *cell(const bench_t *b, const bench_cell_t *c, size_t bytes)
     json_object_set_new(o, "algbw_gbps", json_real(bench_algbw(&c->own, bytes)));
     json_object_set_new(o, "busbw_gbps", json_real(bench_busbw(&c->own, bytes, b->comm->size)));
     json_object_set_new(o, "wrong",
-                        b->options.check ? json_integer((json_int_t)c->wrong) : json_null());
+                        bench_checked(b, bytes) ? json_integer((json_int_t)c->wrong) : json_null());
     json_object_set_new(o, "peer_usec", number_or_null(bench_peer_figures(c, BENCH_BEST).usec));
     json_object_set_new(o, "ratio", number_or_null(bench_ratio(c, BENCH_BEST)));
     json_object_set_new(o, "peer_best",
                         text_or_null(best < 0 ? NULL : b->options.peer->variant(best)));
     json_object_set_new(o, "variants", timed_variants(b, c));
+    json_object_set_new(o, "beside", timed_beside(b, c));
     return o;
 }
 
@@ -164,12 +222,12 @@ static json_t *row(const bench_t *b, const bench_result_t *r)
                                                   "peer", overlap(&r->row.overlap[1]))
                                       : json_null();
 
-    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "bytes",
+    return json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "bytes",
                      (json_int_t)r->bytes, "count", (json_int_t)r->count, "type",
                      pipc_dtype_string(r->dtype), "redop", pipc_redop_string(r->op), "plan",
                      pipc__algo_name(choice.algo), "proto", pipc__proto_name(choice.proto),
-                     "blocks", count_or_null(choice.blocks), "out_of_place",
-                     cell(b, &r->row.cell[0], r->bytes), "in_place",
+                     "blocks", count_or_null(choice.blocks), "beside", choices_beside(b, r->bytes),
+                     "out_of_place", cell(b, &r->row.cell[0], r->bytes), "in_place",
                      cell(b, &r->row.cell[1], r->bytes), "overlap", both);
 }
 

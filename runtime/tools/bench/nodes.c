@@ -18,11 +18,15 @@ static void merge_figures(bench_figures_t *into, const bench_figures_t *from)
     merge_usec(&into->min_usec, from->min_usec);
     merge_usec(&into->p99_usec, from->p99_usec);
     merge_usec(&into->cpu_usec, from->cpu_usec);
+    if (from->samples > into->samples)
+        into->samples = from->samples;
 }
 
 static void merge_cell(bench_cell_t *into, const bench_cell_t *from)
 {
     merge_figures(&into->own, &from->own);
+    for (int k = 0; k < BENCH_BESIDE_MAX; k++)
+        merge_figures(&into->beside[k], &from->beside[k]);
     for (int v = 0; v < BENCH_VARIANTS_MAX; v++)
         merge_figures(&into->peer[v], &from->peer[v]);
     into->wrong += from->wrong;
@@ -36,12 +40,15 @@ static void merge_overlap(bench_overlap_t *into, const bench_overlap_t *from)
     merge_usec(&into->compute_beside, from->compute_beside);
 }
 
-/* A variant that a node lacks has no time of the job. */
+/* What a node lacks has no time of the job. */
 static void drop_unmeasured(bench_cell_t *into, const bench_cell_t *from)
 {
     for (int v = 0; v < BENCH_VARIANTS_MAX; v++)
         if (from->peer[v].usec <= 0)
             into->peer[v] = (bench_figures_t){0};
+    for (int k = 0; k < BENCH_BESIDE_MAX; k++)
+        if (from->beside[k].usec <= 0)
+            into->beside[k] = (bench_figures_t){0};
 }
 
 static void merge_rows(bench_row_t *into, const bench_row_t *all, int n)

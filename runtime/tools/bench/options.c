@@ -14,6 +14,7 @@
 
 #include "config.h"
 #include "runtime/base/cli.h"
+#include "runtime/tools/bench/beside.h"
 #include "runtime/tune/table.h"
 
 enum {
@@ -26,7 +27,12 @@ enum {
     OPT_PER_NODE,
     OPT_PEER,
     OPT_ROUNDS,
+    OPT_TIME,
     OPT_BURST,
+    OPT_BURST_BYTES,
+    OPT_CHECK_MAX,
+    OPT_BESIDE,
+    OPT_DROP,
     OPT_OVERLAP,
     OPT_PLOT,
     OPT_LIMIT,
@@ -43,18 +49,25 @@ static const pipc__cli_option_t rows[] = {
      'n'},
     {"rounds", "N",
      "own and peer take turns N times, of -n samples each (default: -n times, of one)", OPT_ROUNDS},
+    {"time", "MSEC",
+     "about so long for a size in place and out of place each: fewer samples a turn", OPT_TIME},
     {"burst", "N", "calls of a sample (default 1 to 20: about 4 MB together)", OPT_BURST},
+    {"burst-bytes", "SIZE", "what the calls of a sample move together (default 4M)",
+     OPT_BURST_BYTES},
     {"warmup_iters", "N", "calls before timing (default 5)", 'w'},
     {"datatype", "TYPE", "element type, as in the table's column, or all (default float)", 'd'},
     {"op", "NAME", "operation: sum, ... as in the table's column, or all (default sum)", 'o'},
     {"cudagraph", "N", "capture each burst of calls in a graph; a sample is N replays", 'G'},
     {"check", "0|1", "compare results with exact sums, and bit for bit across ranks (default 1)",
      'c'},
+    {"check-max", "SIZE", "do not check the results of larger messages (default: check all)",
+     OPT_CHECK_MAX},
     {"backend", "NAME", "cpu, cuda or auto: cuda where there is a GPU (default auto)", OPT_BACKEND},
-    {"plan", "NAME", "one-shot, two-shot, ring, island, permuted, stream or auto: by size (default auto)",
+    {"plan", "NAME",
+     "one-shot, two-shot, ring, island, permuted, stream, nccl or auto: by size (default auto)",
      OPT_PLAN},
-    {"proto", "NAME", "simple, ll or ce for every call, or auto: as the table says (default auto)",
-     OPT_PROTO},
+    {"proto", "NAME",
+     "simple, ll, push or ce for every call, or auto: as the table says (default auto)", OPT_PROTO},
     {"blocks", "N", "at most N thread blocks for every call (default: as the table says)",
      OPT_BLOCKS},
     {"sms", "N|max", "SMs that calls may use (default: PCIE_IPC_SMS, else a quarter of them)",
@@ -64,6 +77,11 @@ static const pipc__cli_option_t rows[] = {
     {"per-node", NULL, "one communicator a node; the slowest node is shown", OPT_PER_NODE},
     {"peer", "NAME", "time mpi, nccl or nccl:best (see the manual) in turns and show the ratio",
      OPT_PEER},
+    {"drop", "N",
+     "a variant of the peer N times as slow as the fastest is left out of a size's turns",
+     OPT_DROP},
+    {"beside", "LIST",
+     "time other own ways in turns, too: \"nccl,one-shot/push@16\" (see the manual)", OPT_BESIDE},
     {"overlap", NULL, "time calls beside a kernel that computes, too: how much both slow down",
      OPT_OVERLAP},
     {"output_file", "FILE", "write the results to FILE as JSON, too", 'J'},
@@ -149,7 +167,7 @@ static int take_peer(bench_options_t *o, const char *text)
     return usage("--peer", text, "nccl, mpi or one of them with more behind a colon");
 }
 
-static bool parse_gbps(const char *text, double *out)
+static bool parse_positive(const char *text, double *out)
 {
     char *end;
 
@@ -182,11 +200,6 @@ static int parse_of(const char *option, const char *text, int count, const char 
 static const char *dtype_name(int i)
 {
     return pipc_dtype_string((pipc_dtype_t)i);
-}
-
-static const char *plan_name(int i)
-{
-    return pipc__plan_name((pipc__plan_kind_t)i);
 }
 
 static const char *proto_name(int i)
@@ -252,7 +265,7 @@ static int take_choice(bench_options_t *o, int id, const char *value)
         return -1;
     case OPT_PLAN:
         o->plan = value;
-        return parse_of("--plan", value, PIPC__PLAN_KINDS, plan_name, "auto", &n);
+        return parse_of("--plan", value, PIPC__ALGOS, pipc__algo_name, "auto", &n);
     case OPT_PROTO:
         return parse_of("--proto", value, PIPC__PROTOS, proto_name, "auto", &o->proto);
     case OPT_BLOCKS:
@@ -271,6 +284,33 @@ static int take_choice(bench_options_t *o, int id, const char *value)
     return PIPC__CLI_ARGUMENT;
 }
 
+/* How many samples there are, and of how many calls. */
+static int take_amount(bench_options_t *o, int id, const char *value)
+{
+    switch (id) {
+    case OPT_ROUNDS:
+        return parse_int(value, 1, &o->rounds) ? -1 : usage("--rounds", value, "a positive number");
+    case OPT_TIME:
+        return parse_int(value, 1, &o->time_msec) ? -1
+                                                  : usage("--time", value, "a positive number");
+    case OPT_DROP:
+        return parse_positive(value, &o->drop) && o->drop > 1
+                   ? -1
+                   : usage("--drop", value, "a number above 1");
+    case OPT_BURST:
+        return parse_int(value, 1, &o->burst) ? -1 : usage("--burst", value, "a positive number");
+    case OPT_BURST_BYTES:
+        return parse_size(value, &o->burst_bytes) && o->burst_bytes
+                   ? -1
+                   : usage("--burst-bytes", value, "a size above 0");
+    case OPT_CHECK_MAX:
+        return parse_size(value, &o->check_max) && o->check_max
+                   ? -1
+                   : usage("--check-max", value, "a size above 0");
+    }
+    return PIPC__CLI_ARGUMENT;
+}
+
 /* What is measured beside them, and where it goes. */
 static int take_rest(bench_options_t *o, int id, const char *value)
 {
@@ -280,10 +320,9 @@ static int take_rest(bench_options_t *o, int id, const char *value)
         return -1;
     case OPT_PEER:
         return take_peer(o, value);
-    case OPT_ROUNDS:
-        return parse_int(value, 1, &o->rounds) ? -1 : usage("--rounds", value, "a positive number");
-    case OPT_BURST:
-        return parse_int(value, 1, &o->burst) ? -1 : usage("--burst", value, "a positive number");
+    case OPT_BESIDE:
+        o->beside = value;
+        return bench_beside_good(value) ? -1 : usage("--beside", value, BENCH_BESIDE_WANTS);
     case OPT_OVERLAP:
         o->overlap = true;
         return -1;
@@ -291,7 +330,8 @@ static int take_rest(bench_options_t *o, int id, const char *value)
         o->plot_path = value;
         return -1;
     case OPT_LIMIT:
-        return parse_gbps(value, &o->limit_gbps) ? -1 : usage("--limit", value, "a speed above 0");
+        return parse_positive(value, &o->limit_gbps) ? -1
+                                                     : usage("--limit", value, "a speed above 0");
     }
     return usage("option", value ? value : "", "known");
 }
@@ -302,6 +342,8 @@ static int take(void *options, int id, const char *value)
 
     if (status == PIPC__CLI_ARGUMENT)
         status = take_choice(options, id, value);
+    if (status == PIPC__CLI_ARGUMENT)
+        status = take_amount(options, id, value);
     return status == PIPC__CLI_ARGUMENT ? take_rest(options, id, value) : status;
 }
 
@@ -320,10 +362,12 @@ static int judge(bench_options_t *o)
                                "draws one type and one operation, not -d all or -o all");
     if (o->limit_gbps > 0 && !o->plot_path)
         return pipc__cli_usage(&cli, "--limit", "is a line of --plot, which is not there");
-    if (o->proto != PIPC__PROTO_LL)
+    if (o->burst && o->burst_bytes)
+        return pipc__cli_usage(&cli, "--burst-bytes", "does not go with --burst");
+    if (o->proto <= PIPC__PROTO_SIMPLE)
         return -1;
     if (strcmp(o->plan, "auto") && strcmp(o->plan, "one-shot"))
-        return pipc__cli_usage(&cli, "--proto", "ll is for --plan one-shot alone");
+        return pipc__cli_usage(&cli, "--proto", "all but simple are for --plan one-shot alone");
     o->plan = "one-shot";
     return -1;
 }

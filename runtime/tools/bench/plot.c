@@ -8,17 +8,25 @@
 
 #include "runtime/tools/chart.h"
 
-#define PARTIES_MAX (2 + BENCH_VARIANTS_MAX) /* own, the peer's best, its variants */
-#define OWN (-2)                             /* beside BENCH_BEST and variants */
+#define PARTIES_MAX CHART_CURVES_MAX /* own ways, the peer's best, its variants */
+#define OWN(k) (-2 - (k))            /* 0 is the run itself; beside BENCH_BEST and variants */
 
 /* The curves' numbers: usec[p * n + i] is party p's time at size i. */
 typedef struct curves {
     int n, nparties;
     int party[PARTIES_MAX];
-    char name[PARTIES_MAX][48];
+    char name[PARTIES_MAX][64];
     size_t *bytes;
     double *usec, *busbw;
 } curves_t;
+
+static void add(curves_t *c, int party, const char *name, const char *more)
+{
+    if (c->nparties == PARTIES_MAX)
+        return;
+    c->party[c->nparties] = party;
+    snprintf(c->name[c->nparties++], sizeof(c->name[0]), "%s%s", name, more);
+}
 
 /* The peer's variants are there once more, thin, where there are several. */
 static void choose_parties(const bench_t *b, curves_t *c)
@@ -26,19 +34,24 @@ static void choose_parties(const bench_t *b, curves_t *c)
     const bench_peer_t *peer = b->options.peer;
     bool several = peer && bench_peer_usable(peer) > 1;
 
-    c->party[c->nparties] = OWN;
-    snprintf(c->name[c->nparties++], sizeof(c->name[0]), "pcie-ipc");
-    if (peer) {
-        c->party[c->nparties] = BENCH_BEST;
-        snprintf(c->name[c->nparties++], sizeof(c->name[0]), "%s%s", peer->name,
-                 several ? ", best of all" : "");
-    }
+    add(c, OWN(0), "pcie-ipc", "");
+    if (peer)
+        add(c, BENCH_BEST, peer->name, several ? ", best of all" : "");
+    for (int k = 1; k < b->nowns; k++)
+        add(c, OWN(k), "pcie-ipc ", b->own[k].name);
     for (int v = 0; several && v < peer->variants(); v++)
         if (peer->usable(v)) {
-            c->party[c->nparties] = v;
-            snprintf(c->name[c->nparties++], sizeof(c->name[0]), "%s %s", peer->name,
-                     peer->variant(v));
+            char name[48];
+            snprintf(name, sizeof(name), "%s ", peer->name);
+            add(c, v, name, peer->variant(v));
         }
+}
+
+static bench_figures_t figures_of(const bench_cell_t *cell, int party)
+{
+    return party == OWN(0) ? cell->own
+           : party < -2    ? cell->beside[-3 - party]
+                           : bench_peer_figures(cell, party);
 }
 
 static bool take_numbers(const bench_t *b, const bench_results_t *results, curves_t *c)
@@ -55,8 +68,7 @@ static bool take_numbers(const bench_t *b, const bench_results_t *results, curve
         for (int p = 0; p < c->nparties; p++) {
             const bench_result_t *r = &results->v[i];
             const bench_cell_t *cell = &r->row.cell[0];
-            bench_figures_t f =
-                c->party[p] == OWN ? cell->own : bench_peer_figures(cell, c->party[p]);
+            bench_figures_t f = figures_of(cell, c->party[p]);
             c->bytes[i] = r->bytes;
             c->usec[p * c->n + i] = f.usec;
             c->busbw[p * c->n + i] = bench_busbw(&f, r->bytes, b->comm->size);

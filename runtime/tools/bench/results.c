@@ -30,7 +30,7 @@ bench_figures_t bench_figures(double *usec, double *cpu_usec, int turns, int per
 {
     int n = turns * per_turn;
     double *all = cpu_usec; /* a place for the sorted copy, once the CPU's median is known */
-    bench_figures_t f = {.cpu_usec = bench_median(cpu_usec, n)};
+    bench_figures_t f = {.cpu_usec = bench_median(cpu_usec, n), .samples = n};
 
     for (int i = 0; i < n; i++)
         all[i] = usec[i];

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define BENCH_VARIANTS_MAX 8 /* of a peer: ways in which it can do the same */
+#define BENCH_BESIDE_MAX 8   /* other own ways: beside.h */
 
 /* A call's times in microseconds, each of the slowest rank. usec 0: not measured. */
 typedef struct bench_figures {
@@ -19,6 +20,7 @@ typedef struct bench_figures {
     double min_usec; /* of the turns, the least */
     double p99_usec; /* 99 of 100 samples are no slower */
     double cpu_usec; /* the calling thread's CPU time; median over the samples */
+    int samples;
 } bench_figures_t;
 
 /* Figures of turns * per_turn samples, turn after turn. Sorts both arrays. */
@@ -29,7 +31,7 @@ double bench_median(double *v, int n);
 
 /* What is measured of one placement. */
 typedef struct bench_cell {
-    bench_figures_t own, peer[BENCH_VARIANTS_MAX];
+    bench_figures_t own, beside[BENCH_BESIDE_MAX], peer[BENCH_VARIANTS_MAX];
     uint64_t wrong; /* elements, over all ranks */
 } bench_cell_t;
 

@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "runtime/comm/plans.h"
+#include "runtime/tools/bench/beside.h"
+#include "runtime/tune/file.h"
 
 const char *bench_choice_name(const bench_t *b, size_t bytes)
 {
@@ -89,8 +91,14 @@ void bench_print_head(const bench_t *b)
     printf("  check %d", o->check);
     if (o->graph)
         printf("  graph replays %d", o->graph);
+    if (o->time_msec)
+        printf("  time %d ms", o->time_msec);
+    if (o->drop > 0)
+        printf("  drop %g", o->drop);
     if (o->burst)
         printf("  burst %d", o->burst);
+    if (o->burst_bytes)
+        printf("  burst of %zu bytes", o->burst_bytes);
     printf("%s%s\n", o->peer ? "  peer " : "", o->peer ? o->peer->version() : "");
     print_ranks(b);
     print_shape(b);
@@ -125,6 +133,26 @@ static void print_overlap(const char *who, const char *variant, const bench_over
            o->compute_beside / o->compute_alone);
 }
 
+/* Each of --beside: what it does at this size, and its time against ours. */
+static void print_beside(const bench_t *b, const bench_result_t *r)
+{
+    char text[PIPC__CHOICE_TEXT];
+
+    for (int k = 0; k < b->nowns - 1; k++) {
+        pipc__choice_t choice = bench_beside_choice(b, BENCH_BESIDE(k), r->bytes);
+        printf("#   beside  %-22s %-20s", b->own[k + 1].name, pipc__choice_text(choice, text));
+        for (int i = 0; i < 2; i++) {
+            const bench_cell_t *c = &r->row.cell[i];
+            if (c->beside[k].usec > 0)
+                printf("  %s %.2f us (x %.2f)", i ? "in" : "out", c->beside[k].usec,
+                       c->beside[k].usec / c->own.usec);
+            else
+                printf("  %s -", i ? "in" : "out");
+        }
+        printf("\n");
+    }
+}
+
 void bench_print_row(const bench_t *b, const bench_result_t *r)
 {
     const bench_cell_t *c = r->row.cell;
@@ -136,7 +164,7 @@ void bench_print_row(const bench_t *b, const bench_result_t *r)
     for (int i = 0; i < 2; i++) {
         printf(" %9.2f %7.2f %7.2f", c[i].own.usec, bench_algbw(&c[i].own, r->bytes),
                bench_busbw(&c[i].own, r->bytes, b->comm->size));
-        if (b->options.check)
+        if (bench_checked(b, r->bytes))
             printf(" %7llu", (unsigned long long)c[i].wrong);
         else
             printf(" %7s", "N/A");
@@ -146,6 +174,7 @@ void bench_print_row(const bench_t *b, const bench_result_t *r)
     for (int i = 0; b->options.peer && i < 2; i++)
         print_peer(b, &c[i]);
     printf("\n");
+    print_beside(b, r);
     print_overlap("pcie-ipc", NULL, &r->row.overlap[0]);
     if (best >= 0) {
         snprintf(name, sizeof(name), "%s %s", b->options.peer->name,

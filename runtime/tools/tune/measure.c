@@ -53,7 +53,7 @@ static pipc_status_t check(tune_t *t, const bench_message_t *m, const tune_candi
 
     if (!t->check || is->who != BENCH_OWN || m->bytes > CHECKED_BYTES)
         return PIPC_OK;
-    pipc_status_t st = bench_check(&t->bench, m, &wrong, err);
+    pipc_status_t st = bench_check(&t->bench, m, BENCH_OWN, &wrong, err);
     if (!st && wrong)
         st = pipc__fail(err, PIPC_ERR_INTERNAL,
                         "%s gives wrong values (%llu elements) at %zu bytes; no "
