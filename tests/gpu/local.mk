@@ -64,9 +64,17 @@ CLEANFILES += tests/gpu/*.fatbin tests/gpu/*.ptxas tests/gpu/*_fatbin.c
 
 LINT_TESTS += tests/gpu/spills.t
 
-# Needs no GPU, and no CUDA to build.
+# These need no GPU, and no CUDA to build.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/cuda_lanes
+check_PROGRAMS += tests/unit/cuda_lanes tests/unit/fatbin
+endif
+tests_unit_fatbin_SOURCES = tests/unit/fatbin.c runtime/exec/fatbin.c runtime/exec/fatbin.h
+tests_unit_fatbin_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_fatbin_LDADD = $(CMOCKA_LIBS)
+if HAVE_CUDA
+KERNELS_TOLD = PIPC_KERNELS='$(KERNELS)'; PIPC_CUDA_GENCODE='$(CUDA_GENCODE)'; \
+	PIPC_CUDA12_GENCODE='$(CUDA12_GENCODE)'; \
+	export PIPC_KERNELS PIPC_CUDA_GENCODE PIPC_CUDA12_GENCODE;
 endif
 tests_unit_cuda_lanes_SOURCES = tests/unit/cuda_lanes.c
 tests_unit_cuda_lanes_CFLAGS = $(UNIT_CFLAGS)
