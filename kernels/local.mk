@@ -4,10 +4,11 @@
 # The kernels that the executor loads. A new one joins here: kernels/NAME.cu becomes pipc__NAME_code.
 KERNELS = \
 	kernels/allreduce.cu \
+	kernels/ce.cu \
 	kernels/ll.cu \
 	kernels/probe.cu
 KERNEL_INCLUDES = \
-	kernels/allreduce.h kernels/bytes.cuh kernels/every.cuh kernels/ll.h kernels/perturb.cuh \
+	kernels/allreduce.h kernels/bytes.cuh kernels/ce.h kernels/every.cuh kernels/ll.h kernels/perturb.cuh \
 	kernels/probe.h kernels/ptx.cuh kernels/reduce.cuh kernels/types.cuh
 EXTRA_DIST += $(KERNELS) $(KERNEL_INCLUDES) kernels/to-c.sh
 

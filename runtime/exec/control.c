@@ -39,6 +39,11 @@ pipc__page_t *pipc__control_page(pipc__control_t *ctl)
     return page_in(&ctl->own);
 }
 
+pipc__page_t *pipc__control_page_of(pipc__control_t *ctl, int rank)
+{
+    return page_of(ctl, rank);
+}
+
 pipc_status_t pipc__control_create(pipc__control_t **out, pipc__segment_handle_t *handle,
                                    pipc__error_t *err)
 {

@@ -22,6 +22,16 @@
 
 #define PIPC__GATHER_MAX 1024 /* bytes a rank in one gather */
 
+/* Flags that streams of the own GPU wait for, one of each kind for each other rank (kernels/ce.h).
+ * A wait in a GPU's front end knows nothing of the abort word and can't be taken back: release.h
+ * ends it, by a store. */
+typedef enum pipc__front {
+    PIPC__FRONT_FREE,   /* rank r has read what was sent to it */
+    PIPC__FRONT_LANDED, /* what rank r sent is in host memory */
+    PIPC__FRONT_SUMMED, /* what rank r sent was taken from the own device's memory */
+    PIPC__FRONTS
+} pipc__front_t;
+
 /* Abort word: 0, or (status << 32 | rank that was lost or that aborted). First writer wins. */
 #define PIPC__ABORT_WORD(status, rank) ((uint64_t)(status) << 32 | (uint32_t)(rank))
 
@@ -33,6 +43,9 @@ typedef struct pipc__page {
     _Alignas(128) _Atomic uint64_t gathered; /* sequence number of the newest data in gather[] */
     uint8_t gather[2][PIPC__GATHER_MAX];
     _Alignas(128) uint64_t stalled_round, stalled_step; /* where a kernel gave up; step + 1, 0: none */
+    struct {
+        _Alignas(64) uint64_t value;
+    } front[PIPC__FRONTS][PIPC__RANKS_MAX]; /* written by the own GPU, by peers' and by release.c */
 } pipc__page_t;
 
 /* A peer, for messages. */
@@ -78,6 +91,9 @@ const char *pipc__control_name(const pipc__control_t *ctl, int rank, char *buf, 
 
 /* The own page, for executors that let a device read the abort word. */
 pipc__page_t *pipc__control_page(pipc__control_t *ctl);
+
+/* Rank @rank's, once connected. */
+pipc__page_t *pipc__control_page_of(pipc__control_t *ctl, int rank);
 
 /* Say that no peer needs this rank any more, so that its end is no loss to them. Called between the
  * last wait on data and the final barrier. A peer that ends before it has said so is a loss also to

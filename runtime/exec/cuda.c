@@ -140,6 +140,8 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
         st = pipc__cuda_load_program(x, plan, err);
     if (!st)
         pipc__cuda_ll_prepare(x, x->nprograms - 1);
+    if (!st)
+        pipc__cuda_ce_prepare(x, x->nprograms - 1);
     leave(x, pushed);
     return st;
 }
@@ -247,6 +249,8 @@ static pipc_status_t drain(pipc__exec_t *exec, pipc__error_t *err)
     CUresult rc = pipc__cuda_order_settle(x);
     if (!rc)
         rc = x->cu->EventSynchronize(x->order.last);
+    if (!rc)
+        rc = pipc__cuda_ce_drain(x);
     if (rc && !x->broken.status)
         st = latch_failure(x, rc, "cuEventSynchronize", err);
     else
@@ -278,6 +282,8 @@ static pipc_status_t check_call(const pipc__cuda_exec_t *x, const pipc__exec_cal
         return pipc__fail(err, PIPC_ERR_INTERNAL, "plan %s was not prepared", call->plan->name);
     if (call->proto == PIPC__PROTO_LL)
         return pipc__cuda_ll_check(x, call, index, err);
+    if (call->proto == PIPC__PROTO_CE)
+        return pipc__cuda_ce_check(x, call, index, err);
     if (call->proto != PIPC__PROTO_SIMPLE)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "the CUDA executor has no protocol %d",
                           (int)call->proto);
@@ -290,9 +296,10 @@ static bool can(const pipc__exec_t *exec, const pipc__plan_t *plan, pipc__proto_
     const pipc__cuda_exec_t *x = (const pipc__cuda_exec_t *)(const void *)exec;
     int index = find_program(x, plan);
 
-    (void)in_graph;
     if (index < 0 || proto == PIPC__PROTO_SIMPLE)
         return index >= 0;
+    if (proto == PIPC__PROTO_CE)
+        return pipc__cuda_ce_can(x, index, bytes, in_graph);
     return proto == PIPC__PROTO_LL && x->programs[index].ll.nranks &&
            bytes <= pipc__ll_bytes_max(x->size);
 }
@@ -391,8 +398,10 @@ static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, cons
     if (rc)
         return rc;
     *what = "cuLaunchKernel";
-    rc = call->proto == PIPC__PROTO_LL ? pipc__cuda_ll_launch(x, call, find_program(x, call->plan))
-                                       : launch_plan(x, call);
+    int index = find_program(x, call->plan);
+    rc = call->proto == PIPC__PROTO_LL   ? pipc__cuda_ll_launch(x, call, index)
+         : call->proto == PIPC__PROTO_CE ? pipc__cuda_ce_launch(x, call, index)
+                                         : launch_plan(x, call);
     if (rc)
         return rc;
     *what = "recording the call's end";
@@ -404,18 +413,19 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
     pipc__cuda_exec_t *x = self(exec);
     const char *what;
     bool pushed;
-    pipc_status_t st = check_call(x, call, err);
+    pipc_status_t st = enter_or_fail(x, &pushed, err);
 
-    if (!st && (x->broken.status || pipc__control_state(x->base.ctl, NULL)))
-        return poll_last(exec, err);
-    if (!st && call->count)
-        st = enter_or_fail(x, &pushed, err);
-    if (st || !call->count)
+    if (st)
         return st;
-    x->last_call = call->number;
-    CUresult rc = launch(x, call, &what);
-    if (rc)
-        st = latch_failure(x, rc, what, err);
+    st = check_call(x, call, err);
+    if (!st && (x->broken.status || pipc__control_state(x->base.ctl, NULL))) {
+        st = poll_entered(x, err);
+    } else if (!st && call->count) {
+        x->last_call = call->number;
+        CUresult rc = launch(x, call, &what);
+        if (rc)
+            st = latch_failure(x, rc, what, err);
+    }
     leave(x, pushed);
     return st;
 }
@@ -483,6 +493,8 @@ static void destroy(pipc__exec_t *exec)
             x->cu->StreamDestroy(x->stream);
         leave(x, pushed);
     }
+    if (x)
+        pipc__cuda_ce_release(x);
     free(x);
 }
 

@@ -5,11 +5,12 @@
 #include "runtime/exec/cuda_exec.h"
 #include "runtime/exec/cuda_module.h"
 
-/* kernels/allreduce.cu and ll.cu, made by kernels/local.mk. */
+/* kernels/allreduce.cu, ll.cu and ce.cu, made by kernels/local.mk. */
 extern const pipc__fatbin_t pipc__allreduce_code[];
 extern const pipc__fatbin_t pipc__ll_code[];
+extern const pipc__fatbin_t pipc__ce_code[];
 
-/* As the kernels are named: pipc__allreduce_OP_TYPE, pipc__ll_OP_TYPE, operations as
+/* As the kernels are named: pipc__allreduce_OP_TYPE and so on, operations as
  * pipc_redop_string() has them. */
 static const char *const type_names[PIPC_DTYPE_COUNT] = {
     [PIPC_F32] = "f32", [PIPC_F64] = "f64", [PIPC_F16] = "f16", [PIPC_BF16] = "bf16",
@@ -74,6 +75,8 @@ pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
 
     if (!st)
         st = pipc__cuda_load_module(x->cu, &x->ll_module, pipc__ll_code, err);
+    if (!st)
+        st = pipc__cuda_load_module(x->cu, &x->ce.module, pipc__ce_code, err);
     for (pipc_redop_t op = 0; op < PIPC_REDOP_COUNT; op++)
         for (pipc_dtype_t t = 0; !st && t < PIPC_DTYPE_COUNT; t++) {
             CUfunction *f = &x->kernel[op][t];
@@ -82,6 +85,8 @@ pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
                 st = check_resident(x, *f, err);
             if (!st)
                 st = load_kernel(x, x->ll_module, "ll", op, t, &x->ll_kernel[op][t], err);
+            if (!st)
+                st = load_kernel(x, x->ce.module, "ce", op, t, &x->ce.kernel[op][t], err);
         }
     return st;
 }
@@ -95,7 +100,9 @@ void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x)
         x->cu->ModuleUnload(x->module);
     if (x->ll_module)
         x->cu->ModuleUnload(x->ll_module);
-    x->module = x->ll_module = NULL;
+    if (x->ce.module)
+        x->cu->ModuleUnload(x->ce.module);
+    x->module = x->ll_module = x->ce.module = NULL;
 }
 
 static pipc_status_t judge_program(const pipc__cuda_exec_t *x, const pipc__plan_t *plan,

@@ -3,6 +3,7 @@
  *     cuda.c         the executor's functions; launching; what went wrong since
  *     cuda_order.c   calls one after the other, whatever their streams
  *     cuda_ll.c      small messages, flags in the data
+ *     cuda_ce.c      large messages, moved by copy engines
  *     cuda_code.c    kernels and programs on the device
  *     cuda_module.c  of the kernels linked in, those that the driver takes
  *     cuda_memory.c  staging: the own, its handle, the peers'
@@ -17,6 +18,7 @@
 
 #include "kernels/allreduce.h"
 #include "kernels/ll.h"
+#include "runtime/exec/cuda_ce.h"
 #include "runtime/exec/cuda_driver.h"
 #include "runtime/exec/exec.h"
 #include "runtime/exec/layout.h"
@@ -88,6 +90,7 @@ typedef struct pipc__cuda_exec {
     CUdeviceptr state;                                    /* pipc__lane_state_t */
     bool registered;                                      /* the control page is */
 
+    pipc__cuda_ce_t ce;
     pipc__cuda_order_t order;
     uint64_t last_call;
     bool stuck; /* a kernel of the probe never ended: nothing can be given back to the driver */
@@ -113,6 +116,17 @@ void pipc__cuda_ll_prepare(pipc__cuda_exec_t *x, int index);
 pipc_status_t pipc__cuda_ll_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
                                   int index, pipc__error_t *err);
 CUresult pipc__cuda_ll_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
+
+/* CE's streams and arguments for programs[index], whose memory is within reach; what keeps them from
+ * being made, the check tells. */
+void pipc__cuda_ce_prepare(pipc__cuda_exec_t *x, int index);
+bool pipc__cuda_ce_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bool in_graph);
+pipc_status_t pipc__cuda_ce_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
+                                  int index, pipc__error_t *err);
+CUresult pipc__cuda_ce_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
+CUresult pipc__cuda_ce_drain(const pipc__cuda_exec_t *x); /* waits for its streams */
+void pipc__cuda_ce_end(pipc__cuda_exec_t *x);             /* waits, and closes all but kernels */
+void pipc__cuda_ce_release(pipc__cuda_exec_t *x);         /* ends its thread alone: no context */
 
 pipc_status_t pipc__cuda_order_init(pipc__cuda_exec_t *x, pipc__error_t *err);
 void pipc__cuda_order_end(pipc__cuda_exec_t *x);

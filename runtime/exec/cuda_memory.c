@@ -315,6 +315,7 @@ pipc_status_t pipc__cuda_take_handles(pipc__cuda_exec_t *x,
 
 void pipc__cuda_unmap_peers(pipc__cuda_exec_t *x)
 {
+    pipc__cuda_ce_end(x); /* its copies go there */
     for (int r = 0; r < PIPC__RANKS_MAX; r++) {
         if (x->peer[r])
             x->cu->IpcCloseMemHandle(x->peer[r]);

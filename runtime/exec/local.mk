@@ -13,6 +13,7 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/reduce.c runtime/exec/reduce.h \
 	runtime/exec/reduce_avx2.c runtime/exec/reduce_base.c \
 	runtime/exec/reduce_level.h runtime/exec/reduce_table.h runtime/exec/reduce_type.h \
+	runtime/exec/release.c runtime/exec/release.h \
 	runtime/exec/segment.c runtime/exec/segment.h \
 	runtime/exec/watchdog.c runtime/exec/watchdog.h
 libpipc_exec_la_SOURCES = $(EXEC_CPU_SOURCES)
@@ -28,6 +29,7 @@ libpipc_exec_perturb_la_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_PERTURB
 # The CUDA executor and the same with delays. Needs libpipc-exec.la (or its twin) beside it.
 EXEC_CUDA_SOURCES = \
 	runtime/exec/cuda.c \
+	runtime/exec/cuda_ce.c runtime/exec/cuda_ce.h \
 	runtime/exec/cuda_code.c \
 	runtime/exec/cuda_context.c \
 	runtime/exec/cuda_driver.c runtime/exec/cuda_driver.h \

@@ -17,6 +17,7 @@ typedef struct pipc__perturb {
     int32_t drop_stage; /* the stage that it belongs to */
     int32_t one_area;  /* all rounds use staging area 0: slots are reused too early */
     int32_t no_scrub;  /* LL: old packets stay, see kernels/ll.h */
+    int32_t drop_ce;   /* CE: this wait is skipped, see kernels/ce.h */
     uint64_t calls;    /* what a communicator's number of calls begins with */
     uint64_t seed;
     /* The probe's pushes from one rank to another, -1: all of them. */
