@@ -17,3 +17,10 @@ libpipc_core_la_SOURCES += \
 	runtime/plan/text.c runtime/plan/text.h \
 	runtime/plan/traffic.c runtime/plan/traffic.h \
 	runtime/plan/validate.c
+
+# Proves what kernels did, from their traces: for tests alone.
+check_LTLIBRARIES += libpipc-replay.la
+libpipc_replay_la_SOURCES = \
+	runtime/plan/replay.c runtime/plan/replay.h \
+	runtime/plan/replay_memory.c runtime/plan/replay_order.c runtime/plan/replay_state.h \
+	runtime/plan/trace.c runtime/plan/trace.h

@@ -358,3 +358,11 @@ tests_unit_probe_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
 TESTS += tests/unit/tune_tool.t
 EXTRA_DIST += tests/unit/tune_tool.t
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/replay
+endif
+tests_unit_replay_SOURCES = tests/unit/replay.c
+tests_unit_replay_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_replay_LDADD = libpipc-replay.la $(UNIT_LIBS)
+tests_unit_replay_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
