@@ -67,8 +67,8 @@ static __device__ bool wait_peers(const pipc__ce_args_t &a, uint64_t end, bool c
     bool gave_up = false;
 
     if (peer < a.nranks && peer != a.rank && (looks_came || looks_gone)) {
-        gave_up = !wait_flag(
-            a, flag_at(a, looks_came ? PIPC__CE_CAME(peer) : PIPC__CE_GONE(peer)), end);
+        gave_up =
+            !wait_flag(a, flag_at(a, looks_came ? PIPC__CE_CAME(peer) : PIPC__CE_GONE(peer)), end);
         if (gave_up)
             report(a, peer);
     }

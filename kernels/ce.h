@@ -30,7 +30,7 @@
 
 /* The head: flags of each rank, then counters of chunks. */
 #define PIPC__CE_HEAD 4096
-#define PIPC__CE_CAME(rank) ((size_t)(rank) * PIPC__FLAG_BYTES)
+#define PIPC__CE_CAME(rank) ((size_t)(rank)*PIPC__FLAG_BYTES)
 #define PIPC__CE_GONE(rank) ((size_t)(PIPC__RANKS_MAX + (rank)) * PIPC__FLAG_BYTES)
 #define PIPC__CE_COUNTERS_AT ((size_t)2 * PIPC__RANKS_MAX * PIPC__FLAG_BYTES)
 #define PIPC__CE_COUNTERS 64 /* more than there are chunks in a ring */
@@ -97,7 +97,7 @@ typedef struct pipc__ce_cut {
  * second time when all of it is there. */
 static inline pipc__ce_cut_t pipc__ce_cut(size_t bytes, size_t ring, bool host)
 {
-    const size_t low = (size_t)(host ? 256 : 1024) << 10, high = (size_t)(host ? 1 : 4) << 20;
+    const size_t low = (size_t)(host ? 256 : 1024) << 10, high = (size_t)(host ? 2 : 4) << 20;
     size_t most = bytes / (host ? 8 : 4);
     pipc__ce_cut_t cut;
 

@@ -6,8 +6,8 @@
  *
  * A chunk is a copy between two stream memory operations. The write behind the copy is ordered
  * behind it for who reads at the other end: it "will provide a memory fence before the write, which
- * has similar semantics to __threadfence_system()" (cuda.h, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER,
- * which is never given here).
+ * has similar semantics to __threadfence_system()" (cuda.h,
+ * CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER, which is never given here).
  *
  * The kernel ends when all has come and the own input has been read for every peer, so the caller's
  * stream waits for no other one. It is launched behind the first chunk and not behind the last:
@@ -61,9 +61,8 @@ static char *host_at(const pipc__cuda_exec_t *x, int rank, size_t at)
 /* The ring of @sender in what @receiver has for CE, on the device and on the host. */
 static size_t ring_at(const pipc__cuda_exec_t *x, int receiver, int sender)
 {
-    return PIPC__CE_HEAD +
-           (size_t)pipc__ll_slot(receiver, sender) *
-               pipc__ce_ring_bytes(x->layout.ce_bytes, x->size);
+    return PIPC__CE_HEAD + (size_t)pipc__ll_slot(receiver, sender) *
+                               pipc__ce_ring_bytes(x->layout.ce_bytes, x->size);
 }
 
 static int next_peer(const pipc__cuda_exec_t *x, int i)
@@ -133,7 +132,8 @@ static pipc_status_t open_all(pipc__cuda_exec_t *x, pipc__error_t *err)
 }
 
 /* Through which memory each pair goes: own ones by rank, of the others whether any goes by host. */
-static void take_wiring(pipc__cuda_exec_t *x, const pipc__plan_t *plan, const pipc__ll_wiring_t *own)
+static void take_wiring(pipc__cuda_exec_t *x, const pipc__plan_t *plan,
+                        const pipc__ll_wiring_t *own)
 {
     pipc__ll_wiring_t w;
 

@@ -16,14 +16,14 @@ typedef struct pipc__cuda_ce {
     CUmodule module;
     CUfunction kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
 
-    bool opened;                    /* for programs[program]: one plan alone, which owns the rings */
+    bool opened; /* for programs[program]: one plan alone, which owns the rings */
     int program;
-    char missing[PIPC__ERROR_MAX];  /* why it can't run it; "": it can */
-    uint32_t to_host, from_host;    /* bit q: what goes to, comes from rank q by host memory */
-    bool any_host;                  /* of any pair of ranks: all cut messages alike */
-    CUstream push[PIPC__RANKS_MAX]; /* to rank q; NULL for the own */
-    CUstream pull[PIPC__RANKS_MAX]; /* from rank q, out of host memory */
-    CUevent begun;                  /* the caller's stream has come to the call */
+    char missing[PIPC__ERROR_MAX];      /* why it can't run it; "": it can */
+    uint32_t to_host, from_host;        /* bit q: what goes to, comes from rank q by host memory */
+    bool any_host;                      /* of any pair of ranks: all cut messages alike */
+    CUstream push[PIPC__RANKS_MAX];     /* to rank q; NULL for the own */
+    CUstream pull[PIPC__RANKS_MAX];     /* from rank q, out of host memory */
+    CUevent begun;                      /* the caller's stream has come to the call */
     CUdeviceptr front[PIPC__RANKS_MAX]; /* rank q's front flags (control.h); 0: not in reach */
     pipc__release_t *release;
     uint64_t at;   /* where the next call begins in the rings */

@@ -164,6 +164,9 @@ pipc__path_state_t pipc__cuda_open_peer(pipc__cuda_exec_t *x, int r);
 pipc_status_t pipc__cuda_probe(pipc__exec_t *exec, pipc__probe_t *probe, pipc_status_t own,
                                pipc__error_t *err);
 
+/* Own host memory, of which no page has been touched yet, onto the NUMA node of the GPU at @bdf. */
+void pipc__cuda_place_host(pipc__cuda_exec_t *x, const char *bdf);
+
 /* The host memory of rank @r, the own included, pinned and within the device's reach. */
 pipc_status_t pipc__cuda_reach_host(pipc__cuda_exec_t *x, int r, pipc__error_t *err);
 void pipc__cuda_leave_host(pipc__cuda_exec_t *x, int r); /* also where it was not reached */

@@ -6,8 +6,9 @@
  * A rank's segment is a memfd as the CPU executor's (segment.h), laid out as staging on the device;
  * each process that touches it pins its own mapping. It is made at the start, since its handle
  * travels with the others, and costs nothing until a plan asks for it: pages are taken when they
- * are pinned.
+ * are pinned, on the NUMA node of the owner's GPU.
  */
+#include "runtime/base/file.h"
 #include "runtime/exec/cuda_exec.h"
 
 static pipc__segment_t *segment_of(pipc__cuda_exec_t *x, int r)
@@ -40,6 +41,14 @@ static pipc_status_t pin(pipc__cuda_exec_t *x, int r, const char *name, pipc__er
     if (r == x->rank)
         x->args.scrub[1] = x->args.host[r] + x->layout.ll_at;
     return PIPC_OK;
+}
+
+void pipc__cuda_place_host(pipc__cuda_exec_t *x, const char *bdf)
+{
+    int64_t node;
+
+    if (pipc__file_int(NULL, &node, "sys/bus/pci/devices/%s/numa_node", bdf) && node >= 0)
+        pipc__segment_prefer_node(&x->own_host, (int)node);
 }
 
 pipc_status_t pipc__cuda_reach_host(pipc__cuda_exec_t *x, int r, pipc__error_t *err)

@@ -162,6 +162,7 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, IpcGetMemHandle, &h.ipc, x->own);
     place->nvlink = joined_by_nvlink(x);
+    pipc__cuda_place_host(x, place->bdf);
     h.offset = x->own - base;
     memcpy(h.bdf, place->bdf, sizeof(h.bdf));
     memset(handle, 0, PIPC__HANDLE_MAX);

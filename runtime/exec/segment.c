@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <fcntl.h>
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,8 +12,11 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#define NODES_MAX 1024
+#define NODES_WORD (8 * (int)sizeof(unsigned long))
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) /* a peer must never meet SIGBUS */
 
 struct head {
@@ -120,6 +124,19 @@ pipc_status_t pipc__segment_create(pipc__segment_t *seg, size_t bytes,
         return PIPC_OK;
     pipc__segment_close(seg);
     return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a shared segment");
+}
+
+/* The policy of shared memory is its own and not its mappings' (mbind(2)), so it holds for peers as
+ * well. Preferred and not bound: a node may be full. By the system call, since its wrapper would be
+ * one more library to link. */
+bool pipc__segment_prefer_node(const pipc__segment_t *seg, int node)
+{
+    unsigned long nodes[NODES_MAX / NODES_WORD] = {0};
+
+    if (node < 0 || node >= NODES_MAX)
+        return false;
+    nodes[node / NODES_WORD] |= 1ul << node % NODES_WORD;
+    return !syscall(SYS_mbind, seg->base, seg->bytes, MPOL_PREFERRED, nodes, NODES_MAX + 1, 0);
 }
 
 pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handle_t *handle,

@@ -9,6 +9,7 @@
 #ifndef PIPC_EXEC_SEGMENT_H
 #define PIPC_EXEC_SEGMENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,10 @@ typedef struct pipc__segment {
  * touch). Fills @handle. */
 pipc_status_t pipc__segment_create(pipc__segment_t *seg, size_t bytes,
                                    pipc__segment_handle_t *handle, pipc__error_t *err);
+
+/* Have its pages taken on NUMA node @node, whoever touches them first. False where that is refused:
+ * in containers without the right to, and for nodes that are not there. */
+bool pipc__segment_prefer_node(const pipc__segment_t *seg, int node);
 
 /* Map a peer's. PIPC_ERR_UNREACHABLE when the process is gone, hidden, or another one. */
 pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handle_t *handle,

@@ -66,7 +66,7 @@ LINT_TESTS += tests/gpu/spills.t
 
 # These need no GPU, and no CUDA to build.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/cuda_lanes tests/unit/fatbin
+check_PROGRAMS += tests/unit/ce tests/unit/cuda_lanes tests/unit/fatbin
 endif
 tests_unit_fatbin_SOURCES = tests/unit/fatbin.c runtime/exec/fatbin.c runtime/exec/fatbin.h
 tests_unit_fatbin_CFLAGS = $(UNIT_CFLAGS)
@@ -76,6 +76,10 @@ KERNELS_TOLD = PIPC_KERNELS='$(KERNELS)'; PIPC_CUDA_GENCODE='$(CUDA_GENCODE)'; \
 	PIPC_CUDA12_GENCODE='$(CUDA12_GENCODE)'; \
 	export PIPC_KERNELS PIPC_CUDA_GENCODE PIPC_CUDA12_GENCODE;
 endif
+tests_unit_ce_SOURCES = tests/unit/ce.c tests/unit/rank_exec.c tests/unit/rank_exec.h \
+	tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_ce_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_ce_LDADD = libpipc-exec.la $(UNIT_LIBS)
 tests_unit_cuda_lanes_SOURCES = tests/unit/cuda_lanes.c
 tests_unit_cuda_lanes_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cuda_lanes_LDADD = libpipc-exec.la $(UNIT_LIBS)
