@@ -13,6 +13,7 @@
 #include "kernels/perturb.cuh"
 #include "kernels/ptx.cuh"
 #include "kernels/reduce.cuh"
+#include "kernels/trace.cuh"
 
 #define POLLS 1024 /* looks at a packet between two looks at the abort word, across the bus */
 #define AHEAD 4    /* ranks whose packets are loaded at once */
@@ -27,10 +28,16 @@ static __device__ __forceinline__ uint64_t word(uint32_t data, uint32_t flag)
     return (uint64_t)flag << 32 | data;
 }
 
+/* Word @i of a unit, from its first packet on. */
+static __device__ __forceinline__ size_t word_at(int i)
+{
+    return i / 2 * (PIPC__LL_TILE_BYTES / 2) + i % 2 * sizeof(uint64_t);
+}
+
 static __device__ __forceinline__ void store_unit(char *p, uint4 v, uint32_t flag)
 {
     store_packet(p, word(v.x, flag), word(v.y, flag));
-    store_packet(p + PIPC__LL_TILE_BYTES / 2, word(v.z, flag), word(v.w, flag));
+    store_packet(p + word_at(2), word(v.z, flag), word(v.w, flag));
 }
 
 static __device__ __forceinline__ packets load_unit(const char *p)
@@ -38,7 +45,7 @@ static __device__ __forceinline__ packets load_unit(const char *p)
     packets u;
 
     load_packet(p, &u.w[0], &u.w[1]);
-    load_packet(p + PIPC__LL_TILE_BYTES / 2, &u.w[2], &u.w[3]);
+    load_packet(p + word_at(2), &u.w[2], &u.w[3]);
     return u;
 }
 
@@ -84,17 +91,26 @@ static __device__ __forceinline__ uint32_t bytes_of(const pipc__ll_args_t &a, ui
     return left < PIPC__LL_UNIT ? (uint32_t)left : PIPC__LL_UNIT;
 }
 
-static __device__ __forceinline__ uint4 load_input(const pipc__ll_args_t &a, uint32_t unit)
+/* @reg: for a trace, as below. */
+static __device__ __forceinline__ uint4 load_input(const pipc__ll_args_t &a, uint32_t unit,
+                                                   traced reg)
 {
-    return load_any(a.send + (size_t)unit * PIPC__LL_UNIT, bytes_of(a, unit));
+    const char *p = a.send + (size_t)unit * PIPC__LL_UNIT;
+
+    TRACE_READ(a, reg, p, bytes_of(a, unit));
+    return load_any(p, bytes_of(a, unit));
 }
 
 static __device__ __forceinline__ void push(const pipc__ll_args_t &a, const ll_call &k,
-                                            uint32_t unit, uint4 v)
+                                            uint32_t unit, uint4 v, traced reg)
 {
 #pragma unroll 1
-    for (int i = 0; i < (int)a.nranks - 1; i++)
-        store_unit(a.to[i] + k.area + packet_at(unit), v, k.flag);
+    for (int i = 0; i < (int)a.nranks - 1; i++) {
+        char *p = a.to[i] + k.area + packet_at(unit);
+        store_unit(p, v, k.flag);
+        for (int w = 0; w < 4; w++)
+            TRACE_WORD_WRITE(a, reg, 4 * w, p + word_at(w), k.flag);
+    }
 }
 
 /* Late is not dead: no limit of time, only the abort word. A packet that has come counts even when
@@ -147,7 +163,11 @@ static __device__ __forceinline__ bool sum(const pipc__ll_args_t &a, const ll_ca
                     !wait_packets(a, k, a.from[q] + at, q, u[i]))
                     return false;
                 in = data_of(u[i]);
+                for (int w = 0; w < 4; w++)
+                    TRACE_WORD_READ(a, OF_PEER, 4 * w, a.from[q] + at + word_at(w), k.flag,
+                                    !DROPPED(a, 0, a.wait_step[q]));
             }
+            TRACE_SUM(a, q == 0, q == (int)a.rank ? OF_OWN : OF_PEER);
             if (q == 0)
                 r.first(in, true, s);
             else
@@ -171,9 +191,13 @@ static __device__ void scrub(const pipc__ll_args_t &a, const ll_call &k)
     if (pipc__ll_covers(at, a.slot_bytes, a.nranks - 1, units))
         return;
 #pragma unroll
-    for (int i = 0; i < 2; i++)
-        if (a.scrub[i])
-            store_packet(a.scrub[i] + k.area + at, word(0, k.flag), word(0, k.flag));
+    for (int i = 0; i < 2; i++) {
+        if (!a.scrub[i])
+            continue;
+        store_packet(a.scrub[i] + k.area + at, word(0, k.flag), word(0, k.flag));
+        for (int w = 0; w < 2; w++)
+            TRACE_WORD_WRITE(a, PIPC__TRACE_NOTHING, 0, a.scrub[i] + k.area + at + 8 * w, k.flag);
+    }
 }
 
 /* The last block moves the number on. No fence: nobody reads it before this kernel has ended, but
@@ -195,7 +219,7 @@ template <class R> static __device__ __forceinline__ void run(const pipc__ll_arg
     ll_call k;
 
     if (first < units)
-        own = load_input(a, first);
+        own = load_input(a, first, OF_OWN);
     k.number = *(volatile uint64_t *)&a.state->calls + 1;
     bool dead = *(volatile uint32_t *)&a.state->dead;
     k.flag = (uint32_t)k.number;
@@ -203,19 +227,20 @@ template <class R> static __device__ __forceinline__ void run(const pipc__ll_arg
 
     DELAY(a, k.number, 0);
     if (first < units && !dead)
-        push(a, k, first, own);
+        push(a, k, first, own, OF_OWN);
 #pragma unroll 1
     for (uint32_t unit = first + step; unit < units && !dead; unit += step)
-        push(a, k, unit, load_input(a, unit));
+        push(a, k, unit, load_input(a, unit, OF_NEXT), OF_NEXT);
     if (first == 0)
         scrub(a, k);
     DELAY(a, k.number, 1);
 #pragma unroll 1
     for (uint32_t unit = first; unit < units && !dead; unit += step) {
         if (unit != first)
-            own = load_input(a, unit);
+            own = load_input(a, unit, OF_OWN);
         if (!sum<R>(a, k, unit, own, &result))
             break;
+        TRACE_WRITE(a, OF_SUM, a.recv + (size_t)unit * PIPC__LL_UNIT, bytes_of(a, unit));
         store_any(a.recv + (size_t)unit * PIPC__LL_UNIT, result, bytes_of(a, unit));
     }
     end(a, k.number);

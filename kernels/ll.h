@@ -24,6 +24,7 @@
 
 #include "kernels/allreduce.h"
 #include "runtime/plan/proto.h"
+#include "runtime/plan/trace.h"
 
 #define PIPC__LL_BYTES (2 * PIPC__LL_AREA_BYTES) /* behind staging, on the device and on the host  \
                                                   */
@@ -54,6 +55,7 @@ typedef struct pipc__ll_args {
     uint64_t seed;
     uint32_t max_usec;
     int32_t drop_stage, drop_step, one_area, no_scrub;
+    pipc__trace_sink_t trace;
 #endif
 } pipc__ll_args_t;
 

@@ -6,14 +6,15 @@ KERNELS = \
 	kernels/allreduce.cu \
 	kernels/ce.cu \
 	kernels/ll.cu \
+	kernels/push.cu \
 	kernels/probe.cu
 KERNEL_INCLUDES = \
 	kernels/allreduce.h kernels/bytes.cuh kernels/ce.h kernels/every.cuh kernels/ll.h kernels/perturb.cuh \
-	kernels/probe.h kernels/ptx.cuh kernels/reduce.cuh kernels/types.cuh
+	kernels/probe.h kernels/ptx.cuh kernels/push.h kernels/reduce.cuh kernels/trace.cuh kernels/types.cuh
 EXTRA_DIST += $(KERNELS) $(KERNEL_INCLUDES) kernels/to-c.sh
 
 # What nvcc would have to track: the kernels include nothing else of the project.
-KERNEL_DEPENDS = $(KERNEL_INCLUDES) runtime/plan/plan.h runtime/plan/proto.h
+KERNEL_DEPENDS = $(KERNEL_INCLUDES) runtime/plan/plan.h runtime/plan/proto.h runtime/plan/trace.h
 NVCCFLAGS = -O3 -std=c++14 -Xptxas -v -I$(top_srcdir)
 
 AM_V_NVCC = $(am__v_NVCC_@AM_V@)

@@ -50,6 +50,12 @@ void pipc__cuda_ll_prepare(pipc__cuda_exec_t *x, int index)
     a->stalled_step = x->args.stalled_step;
 }
 
+bool pipc__cuda_ll_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bool in_graph)
+{
+    (void)in_graph;
+    return x->programs[index].ll.nranks && bytes <= pipc__ll_bytes_max(x->size);
+}
+
 pipc_status_t pipc__cuda_ll_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
                                   int index, pipc__error_t *err)
 {
@@ -83,6 +89,7 @@ CUresult pipc__cuda_ll_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *cal
     a->drop_step = pipc__perturb.drop_step;
     a->one_area = pipc__perturb.one_area;
     a->no_scrub = pipc__perturb.no_scrub;
+    a->trace = pipc__perturb.trace;
 #endif
     pipc__ll_grid_t g = pipc__ll_grid(a->bytes, pipc__cuda_blocks(x, call));
     return x->cu->LaunchKernel(x->ll_kernel[call->op][call->dtype], g.blocks, 1, 1, g.threads, 1, 1,

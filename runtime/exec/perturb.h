@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/plan/trace.h"
+
 typedef struct pipc__perturb {
     uint32_t max_usec; /* delays are random, 0..max_usec */
     int32_t drop_step; /* step of a program whose WAIT is skipped, on every rank; -1: none */
@@ -22,6 +24,7 @@ typedef struct pipc__perturb {
     uint64_t seed;
     /* The probe's pushes from one rank to another, -1: all of them. */
     int32_t probe_fault, probe_from, probe_to; /* fault: see kernels/probe.h */
+    pipc__trace_sink_t trace; /* where the next launch writes what it does: see kernels/trace.cuh */
     int32_t probe_late_msec; /* rank 1 comes so much later to each step of the probe */
 } pipc__perturb_t;
 
