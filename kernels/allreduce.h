@@ -33,6 +33,7 @@ typedef struct pipc__lane_state {
     uint64_t calls;   /* launches that are through, those that gave up as well */
     uint32_t arrived; /* blocks of the running grid that are through */
     uint32_t dead;    /* a block gave up: later kernels end at once */
+    uint64_t pushed;  /* chunks of all calls that went by push.h */
     uint64_t epoch;   /* the last round that this rank has finished, counted over all calls */
 } pipc__lane_state_t;
 

@@ -34,6 +34,17 @@ static __device__ __forceinline__ uint64_t load_acquire(const uint64_t *p)
     return v;
 }
 
+/* No order at all: behind fence_system() as good as a release, for several flags at once. */
+static __device__ __forceinline__ void store_relaxed(uint64_t *p, uint64_t v)
+{
+    asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
+}
+
+static __device__ __forceinline__ void fence_system()
+{
+    asm volatile("fence.acq_rel.sys;" ::: "memory");
+}
+
 /* LL's packets, two words of data and flag. By the memory model a vector access is one access for
  * each of its words, in any order: a word and its flag stay together because they are one 64-bit
  * word. */
@@ -154,6 +165,103 @@ static __device__ __forceinline__ uint32_t floats_to_bfloat162(float x, float y)
 {
     return round_to_bfloat16(x) | round_to_bfloat16(y) << 16;
 }
+#endif
+
+/* --- groups of a block ------------------------------------------------------------------------ */
+
+/* @threads of the block, whole warps, meet at barrier @id, 1 .. 15. */
+static __device__ __forceinline__ void barrier(uint32_t id, uint32_t threads)
+{
+    asm volatile("bar.sync %0, %1;" ::"r"(id), "r"(threads) : "memory");
+}
+
+/* The same; true for all of them if @yes was for one. */
+static __device__ __forceinline__ bool barrier_or(uint32_t id, uint32_t threads, bool yes)
+{
+    uint32_t any;
+
+    asm volatile("{ .reg .pred p, q; setp.ne.u32 p, %3, 0; bar.red.or.pred q, %1, %2, p; "
+                 "selp.u32 %0, 1, 0, q; }"
+                 : "=r"(any)
+                 : "r"(id), "r"(threads), "r"((uint32_t)yes)
+                 : "memory");
+    return any;
+}
+
+static __device__ __forceinline__ bool warp_all(bool yes)
+{
+    return __all_sync(0xffffffffu, yes);
+}
+
+/* --- bulk copies --------------------------------------------------------------------------------
+ *
+ * Global memory to shared memory and on, by an engine of the multiprocessor (PTX ISA, "Asynchronous
+ * copy: cp.async.bulk"), sm_90 and newer. One thread does it all. Addresses and lengths are
+ * multiples of 16.
+ */
+#if __CUDA_ARCH__ >= 900
+#define PIPC__BULK 1
+
+struct bulk_stage {
+    alignas(128) char data[16 << 10];
+    alignas(8) uint64_t loaded; /* an mbarrier */
+    uint32_t phase;
+};
+
+static __device__ __forceinline__ uint32_t shared_address(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+static __device__ __forceinline__ void bulk_init(bulk_stage &s)
+{
+    s.phase = 0;
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(&s.loaded)) : "memory");
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+/* The stage is free: bulk_wait_stores() saw to that. */
+static __device__ __forceinline__ void bulk_load(bulk_stage &s, const char *src, uint32_t bytes)
+{
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(&s.loaded)),
+        "r"(bytes)
+        : "memory");
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "
+                 "%2, [%3];" ::"r"(shared_address(s.data)),
+                 "l"(src), "r"(bytes), "r"(shared_address(&s.loaded))
+                 : "memory");
+}
+
+static __device__ __forceinline__ void bulk_wait_load(bulk_stage &s)
+{
+    uint32_t done = 0;
+
+    while (!done)
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; "
+                     "selp.u32 %0, 1, 0, p; }"
+                     : "=r"(done)
+                     : "r"(shared_address(&s.loaded)), "r"(s.phase)
+                     : "memory");
+    s.phase ^= 1;
+}
+
+static __device__ __forceinline__ void bulk_store(char *dst, const bulk_stage &s, uint32_t bytes)
+{
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(dst),
+                 "r"(shared_address(s.data)), "r"(bytes)
+                 : "memory");
+}
+
+/* Until what this thread has stored is there, visible to it: what it then releases covers that. */
+static __device__ __forceinline__ void bulk_wait_stores()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+#else
+#define PIPC__BULK 0
 #endif
 
 /* --- the clock ---------------------------------------------------------------------------------

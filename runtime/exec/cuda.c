@@ -11,9 +11,18 @@
 #include <time.h>
 
 #include "runtime/exec/cuda_exec.h"
-#include "runtime/exec/perturb.h"
 
 #define STALL_MSEC 50 /* kernels look at the abort word about once a millisecond */
+
+static const pipc__cuda_proto_t protos[PIPC__PROTOS] = {
+    [PIPC__PROTO_SIMPLE] = {NULL, NULL, NULL, pipc__cuda_simple_launch},
+    [PIPC__PROTO_LL] = {pipc__cuda_ll_prepare, pipc__cuda_ll_can, pipc__cuda_ll_check,
+                        pipc__cuda_ll_launch},
+    [PIPC__PROTO_PUSH] = {pipc__cuda_push_prepare, pipc__cuda_push_can, pipc__cuda_push_check,
+                          pipc__cuda_push_launch},
+    [PIPC__PROTO_CE] = {pipc__cuda_ce_prepare, pipc__cuda_ce_can, pipc__cuda_ce_check,
+                        pipc__cuda_ce_launch},
+};
 
 static pipc__cuda_exec_t *self(pipc__exec_t *exec)
 {
@@ -77,6 +86,22 @@ static pipc_status_t take_context(pipc__cuda_exec_t *x, pipc__error_t *err)
     return st;
 }
 
+static pipc_status_t copy_error(pipc__error_t *to, const pipc__error_t *from)
+{
+    if (to)
+        *to = *from;
+    return from->status;
+}
+
+/* Without kernels for this GPU the ranks still meet: all hear of it when this one connects, and
+ * NCCL may do it all. To fail here would keep that from them. */
+static pipc_status_t load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
+{
+    pipc_status_t st = pipc__cuda_load_kernels(x, &x->unfit);
+
+    return st && st != PIPC_ERR_UNSUPPORTED ? copy_error(err, &x->unfit) : PIPC_OK;
+}
+
 static void destroy(pipc__exec_t *exec);
 
 static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t staging_bytes,
@@ -99,7 +124,7 @@ static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t st
     if (!st)
         st = pipc__cuda_order_init(x, err);
     if (!st)
-        st = pipc__cuda_load_kernels(x, err);
+        st = load_kernels(x, err);
     if (!st)
         st = pipc__cuda_alloc(x, staging_bytes, err);
     if (!st)
@@ -118,7 +143,8 @@ static pipc_status_t connect_peers(pipc__exec_t *exec, int rank, int size,
 
     x->rank = rank;
     x->size = size;
-    return pipc__cuda_take_handles(x, handles, err);
+    pipc_status_t st = pipc__cuda_take_handles(x, handles, err);
+    return st ? st : copy_error(err, &x->unfit);
 }
 
 static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err)
@@ -127,6 +153,8 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
     int lanes = pipc__most_lanes(x->most_blocks, plan->nstages);
     bool pushed;
 
+    if (x->unfit.status)
+        return copy_error(err, &x->unfit);
     if (!pipc__lane_slot_bytes(x->layout.area_bytes, plan->nslots, lanes))
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "staging of %zu bytes is too small for plan %s with "
@@ -138,22 +166,14 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
     st = pipc__cuda_reach(x, plan, err);
     if (!st)
         st = pipc__cuda_load_program(x, plan, err);
-    if (!st)
-        pipc__cuda_ll_prepare(x, x->nprograms - 1);
-    if (!st)
-        pipc__cuda_ce_prepare(x, x->nprograms - 1);
+    for (int p = 0; !st && p < PIPC__PROTOS; p++)
+        if (protos[p].prepare)
+            protos[p].prepare(x, x->nprograms - 1);
     leave(x, pushed);
     return st;
 }
 
 /* --- what went wrong ------------------------------------------------------------------------- */
-
-static pipc_status_t copy_error(pipc__error_t *to, const pipc__error_t *from)
-{
-    if (to)
-        *to = *from;
-    return from->status;
-}
 
 /* A failure of the device is for ever (CUDA's are sticky), and the peers would wait for ever for
  * what this rank can't send any more. */
@@ -280,14 +300,11 @@ static pipc_status_t check_call(const pipc__cuda_exec_t *x, const pipc__exec_cal
                           pipc_redop_string(call->op), pipc_dtype_string(call->dtype));
     if (index < 0)
         return pipc__fail(err, PIPC_ERR_INTERNAL, "plan %s was not prepared", call->plan->name);
-    if (call->proto == PIPC__PROTO_LL)
-        return pipc__cuda_ll_check(x, call, index, err);
-    if (call->proto == PIPC__PROTO_CE)
-        return pipc__cuda_ce_check(x, call, index, err);
-    if (call->proto != PIPC__PROTO_SIMPLE)
+    if ((unsigned int)call->proto >= PIPC__PROTOS)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "the CUDA executor has no protocol %d",
                           (int)call->proto);
-    return PIPC_OK;
+    const pipc__cuda_proto_t *p = &protos[call->proto];
+    return p->check ? p->check(x, call, index, err) : PIPC_OK;
 }
 
 static bool can(const pipc__exec_t *exec, const pipc__plan_t *plan, pipc__proto_t proto,
@@ -296,12 +313,10 @@ static bool can(const pipc__exec_t *exec, const pipc__plan_t *plan, pipc__proto_
     const pipc__cuda_exec_t *x = (const pipc__cuda_exec_t *)(const void *)exec;
     int index = find_program(x, plan);
 
-    if (index < 0 || proto == PIPC__PROTO_SIMPLE)
-        return index >= 0;
-    if (proto == PIPC__PROTO_CE)
-        return pipc__cuda_ce_can(x, index, bytes, in_graph);
-    return proto == PIPC__PROTO_LL && x->programs[index].ll.nranks &&
-           bytes <= pipc__ll_bytes_max(x->size);
+    if (index < 0 || (unsigned int)proto >= PIPC__PROTOS)
+        return false;
+    const pipc__cuda_proto_t *p = &protos[proto];
+    return !p->can || p->can(x, index, bytes, in_graph);
 }
 
 int pipc__cuda_blocks(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
@@ -309,59 +324,6 @@ int pipc__cuda_blocks(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
     if (call->blocks <= 0)
         return x->most_blocks;
     return call->blocks < x->capacity ? call->blocks : x->capacity;
-}
-
-/* Lanes of a call: no more than have flags, and that staging has room for. */
-static int count_lanes(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
-{
-    int most = pipc__most_lanes(pipc__cuda_blocks(x, call), call->plan->nstages);
-    size_t room = x->layout.area_bytes / PIPC__SPLIT_BYTES / (size_t)call->plan->nslots;
-
-    if (most > PIPC__LANES_MAX)
-        most = PIPC__LANES_MAX;
-    if ((size_t)most > room)
-        most = (int)room;
-    return pipc__lanes(call->count, pipc_dtype_bytes(call->dtype), most);
-}
-
-/* Steps of the own rank's longest stage. */
-static int longest_stage(const pipc__cuda_exec_t *x, const pipc__plan_t *plan)
-{
-    int most = 0;
-
-    for (int s = 0; s < plan->nstages; s++)
-        if (plan->program[x->rank][s].nops > most)
-            most = plan->program[x->rank][s].nops;
-    return most;
-}
-
-/* Fill what changes from call to call; returns the number of lanes. */
-static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
-{
-    size_t elem_bytes = pipc_dtype_bytes(call->dtype);
-    int lanes = count_lanes(x, call);
-    int index = find_program(x, call->plan);
-    pipc__lane_args_t *a = &x->args;
-
-    a->program = (const pipc__op_t *)x->programs[index].ops;
-    a->plan_id = (uint32_t)index;
-    a->nstages = call->plan->nstages;
-    for (int s = 0, end = 0; s < a->nstages; s++)
-        a->stage_end[s] = end += call->plan->program[x->rank][s].nops;
-    a->nchunks = call->plan->nchunks;
-    a->send = call->send;
-    a->recv = call->recv;
-    a->count = call->count;
-    a->slot_bytes = pipc__lane_slot_bytes(x->layout.area_bytes, call->plan->nslots, lanes);
-    a->round_elems = pipc__round_elems(a->slot_bytes, elem_bytes, a->nchunks, lanes);
-#ifdef PIPC_PERTURB
-    a->seed = pipc__perturb.seed;
-    a->max_usec = pipc__perturb.max_usec;
-    a->drop_stage = pipc__perturb.drop_stage;
-    a->drop_step = pipc__perturb.drop_step;
-    a->one_area = pipc__perturb.one_area;
-#endif
-    return lanes;
 }
 
 static pipc_status_t captures(pipc__exec_t *exec, void *stream, bool *yes, pipc__error_t *err)
@@ -379,16 +341,6 @@ static pipc_status_t captures(pipc__exec_t *exec, void *stream, bool *yes, pipc_
     return st;
 }
 
-static CUresult launch_plan(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
-{
-    unsigned int blocks = (unsigned int)(set_args(x, call) * call->plan->nstages);
-    unsigned int shared = (unsigned int)longest_stage(x, call->plan) * sizeof(pipc__op_t);
-    void *params[] = {&x->args};
-
-    return x->cu->LaunchKernel(x->kernel[call->op][call->dtype], blocks, 1, 1, PIPC__LANE_THREADS,
-                               1, 1, shared, call->stream, params, NULL);
-}
-
 static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, const char **what)
 {
     bool capturing;
@@ -398,10 +350,7 @@ static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, cons
     if (rc)
         return rc;
     *what = "cuLaunchKernel";
-    int index = find_program(x, call->plan);
-    rc = call->proto == PIPC__PROTO_LL   ? pipc__cuda_ll_launch(x, call, index)
-         : call->proto == PIPC__PROTO_CE ? pipc__cuda_ce_launch(x, call, index)
-                                         : launch_plan(x, call);
+    rc = protos[call->proto].launch(x, call, find_program(x, call->plan));
     if (rc)
         return rc;
     *what = "recording the call's end";

@@ -8,6 +8,7 @@
 /* kernels/allreduce.cu, ll.cu and ce.cu, made by kernels/local.mk. */
 extern const pipc__fatbin_t pipc__allreduce_code[];
 extern const pipc__fatbin_t pipc__ll_code[];
+extern const pipc__fatbin_t pipc__push_code[];
 extern const pipc__fatbin_t pipc__ce_code[];
 
 /* As the kernels are named: pipc__allreduce_OP_TYPE and so on, operations as
@@ -76,6 +77,8 @@ pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
     if (!st)
         st = pipc__cuda_load_module(x->cu, &x->ll_module, pipc__ll_code, err);
     if (!st)
+        st = pipc__cuda_load_module(x->cu, &x->push_module, pipc__push_code, err);
+    if (!st)
         st = pipc__cuda_load_module(x->cu, &x->ce.module, pipc__ce_code, err);
     for (pipc_redop_t op = 0; op < PIPC_REDOP_COUNT; op++)
         for (pipc_dtype_t t = 0; !st && t < PIPC_DTYPE_COUNT; t++) {
@@ -85,6 +88,8 @@ pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
                 st = check_resident(x, *f, err);
             if (!st)
                 st = load_kernel(x, x->ll_module, "ll", op, t, &x->ll_kernel[op][t], err);
+            if (!st)
+                st = load_kernel(x, x->push_module, "push", op, t, &x->push_kernel[op][t], err);
             if (!st)
                 st = load_kernel(x, x->ce.module, "ce", op, t, &x->ce.kernel[op][t], err);
         }
@@ -100,9 +105,11 @@ void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x)
         x->cu->ModuleUnload(x->module);
     if (x->ll_module)
         x->cu->ModuleUnload(x->ll_module);
+    if (x->push_module)
+        x->cu->ModuleUnload(x->push_module);
     if (x->ce.module)
         x->cu->ModuleUnload(x->ce.module);
-    x->module = x->ll_module = x->ce.module = NULL;
+    x->module = x->ll_module = x->push_module = x->ce.module = NULL;
 }
 
 static pipc_status_t judge_program(const pipc__cuda_exec_t *x, const pipc__plan_t *plan,

@@ -2,7 +2,9 @@
  *
  *     cuda.c         the executor's functions; launching; what went wrong since
  *     cuda_order.c   calls one after the other, whatever their streams
+ *     cuda_simple.c  a plan step by step
  *     cuda_ll.c      small messages, flags in the data
+ *     cuda_push.c    larger ones, copies and sums at the same time
  *     cuda_ce.c      large messages, moved by copy engines
  *     cuda_code.c    kernels and programs on the device
  *     cuda_module.c  of the kernels linked in, those that the driver takes
@@ -18,6 +20,7 @@
 
 #include "kernels/allreduce.h"
 #include "kernels/ll.h"
+#include "kernels/push.h"
 #include "runtime/exec/cuda_ce.h"
 #include "runtime/exec/cuda_driver.h"
 #include "runtime/exec/exec.h"
@@ -27,8 +30,10 @@
 
 typedef struct pipc__cuda_program {
     const pipc__plan_t *plan;
-    CUdeviceptr ops;    /* the own rank's, on the device: its stages, one behind the other */
-    pipc__ll_args_t ll; /* nranks 0: LL can't run it */
+    CUdeviceptr ops;        /* the own rank's, on the device: its stages, one behind the other */
+    pipc__ll_args_t ll;     /* nranks 0: LL can't run it */
+    pipc__push_args_t push; /* the same */
+    bool push_host;         /* some pair of it goes through host memory */
 } pipc__cuda_program_t;
 
 /* What a rank tells its peers. */
@@ -75,9 +80,10 @@ typedef struct pipc__cuda_exec {
      */
     int most_blocks, capacity;
 
-    CUmodule module, ll_module;
+    CUmodule module, ll_module, push_module;
     CUfunction kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     CUfunction ll_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
+    CUfunction push_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     pipc__cuda_program_t programs[PIPC__PROGRAMS_MAX];
     int nprograms;
 
@@ -95,6 +101,7 @@ typedef struct pipc__cuda_exec {
     uint64_t last_call;
     bool stuck; /* a kernel of the probe never ended: nothing can be given back to the driver */
     pipc__error_t broken; /* status not PIPC_OK: latched, every call fails with it */
+    pipc__error_t unfit;  /* status not PIPC_OK: no kernels run on this GPU, NCCL's perhaps */
 
     pipc__lane_args_t args; /* what does not change from launch to launch */
 } pipc__cuda_exec_t;
@@ -110,15 +117,33 @@ pipc_status_t pipc__cuda_load_program(pipc__cuda_exec_t *x, const pipc__plan_t *
 /* Blocks that a launch for @call may have. */
 int pipc__cuda_blocks(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call);
 
-/* LL's arguments for programs[index], whose memory is within reach. */
+/* A protocol, as cuda.c sees it; index is that of the call's plan in programs[]. */
+typedef struct pipc__cuda_proto {
+    /* Arguments for programs[index], whose memory is within reach. NULL: nothing to do. */
+    void (*prepare)(pipc__cuda_exec_t *x, int index);
+    /* As pipc__exec_ops_t.can. NULL: always. */
+    bool (*can)(const pipc__cuda_exec_t *x, int index, size_t bytes, bool in_graph);
+    /* What stands against @call. NULL: nothing. */
+    pipc_status_t (*check)(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index,
+                           pipc__error_t *err);
+    CUresult (*launch)(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
+} pipc__cuda_proto_t;
+
+CUresult pipc__cuda_simple_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
+
 void pipc__cuda_ll_prepare(pipc__cuda_exec_t *x, int index);
-/* Can LL make @call, of programs[index]? */
+bool pipc__cuda_ll_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bool in_graph);
 pipc_status_t pipc__cuda_ll_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
                                   int index, pipc__error_t *err);
 CUresult pipc__cuda_ll_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
 
-/* CE's streams and arguments for programs[index], whose memory is within reach; what keeps them from
- * being made, the check tells. */
+void pipc__cuda_push_prepare(pipc__cuda_exec_t *x, int index);
+bool pipc__cuda_push_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bool in_graph);
+pipc_status_t pipc__cuda_push_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
+                                    int index, pipc__error_t *err);
+CUresult pipc__cuda_push_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
+
+/* CE makes its streams here; what keeps them from being made, the check tells. */
 void pipc__cuda_ce_prepare(pipc__cuda_exec_t *x, int index);
 bool pipc__cuda_ce_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bool in_graph);
 pipc_status_t pipc__cuda_ce_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,

@@ -39,6 +39,8 @@ EXEC_CUDA_SOURCES = \
 	runtime/exec/cuda_memory.c \
 	runtime/exec/cuda_order.c \
 	runtime/exec/cuda_module.c runtime/exec/cuda_module.h \
+	runtime/exec/cuda_push.c \
+	runtime/exec/cuda_simple.c \
 	runtime/exec/cuda_probe.c runtime/exec/probe_kernels.h \
 	runtime/exec/fatbin.c runtime/exec/fatbin.h
 if HAVE_CUDA

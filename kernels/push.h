@@ -1,0 +1,122 @@
+/* kernels/push.h - push, all-reduce of larger messages in one step: what the host and the kernels
+ * agree on. Plain data for C and CUDA C.
+ *
+ * Every rank writes its input into every peer's memory, chunk by chunk, and sums the chunks as they
+ * come, as the one-shot plan says; copies and sums run at the same time. A block, 24 warps:
+ *
+ *     pushers  2 groups of 4 warps   chunk --> slot of each peer, arrival there
+ *     summers  4 groups of 4 warps   wait for the arrivals; own chunk + slots --> output;
+ * acknowledge
+ *
+ * Block b has the chunks b, b + blocks, ..., and its groups take them in turns, so what a block
+ * must know of itself, which chunks are pushed, stays in its shared memory.
+ *
+ * A rank has a ring of slots for each sender, and slots are reused when they have been
+ * acknowledged:
+ *
+ *     region    | arrivals | acknowledgements | ring of sender 0 | ring of sender 1 | ...
+ *               flags, 64 bits alone in 64 bytes; rings as many as there are other ranks
+ *     arrivals          [sender][slot]    set by the sender: the chunk's number is there
+ *     acknowledgements  [receiver][slot]  set by the receiver: it has read the chunk of that number
+ *
+ * Chunks are numbered from 1 over all calls of a communicator, on the device. Chunk g is in slot
+ * g mod nslots, and is pushed when chunk g - nslots has been acknowledged. Ranks need not agree on
+ * blocks, only on how a message is cut.
+ */
+#ifndef PIPC_KERNELS_PUSH_H
+#define PIPC_KERNELS_PUSH_H
+
+#include "kernels/allreduce.h"
+
+#define PIPC__PUSH_SLOT_BYTES (32 << 10) /* the longest chunk */
+#define PIPC__PUSH_BULK_BYTES (16 << 10) /* the longest that goes through shared memory */
+#define PIPC__PUSH_CHUNK_LEAST (4 << 10)
+#define PIPC__PUSH_GROUP 128 /* threads */
+#define PIPC__PUSH_PUSHERS 2 /* groups */
+#define PIPC__PUSH_SUMMERS 4
+#define PIPC__PUSH_THREADS ((PIPC__PUSH_PUSHERS + PIPC__PUSH_SUMMERS) * PIPC__PUSH_GROUP)
+
+/* The arguments of a launch. Pointers are the device's. */
+typedef struct pipc__push_args {
+    const char *send;
+    char *recv;
+    size_t bytes; /* > 0 */
+    uint32_t chunk_bytes, nchunks;
+    uint32_t rank, nranks;
+    double nth; /* as in pipc__lane_args_t */
+    uint64_t reciprocal;
+    uint32_t nslots;   /* of a ring */
+    uint32_t bulk;     /* all peers' slots lie on devices: bulk copies pay */
+    uint32_t in_place; /* recv == send */
+    /* [i]: of rank + 1 + i: its ring for this rank, its arrivals, and its acknowledgements here */
+    char *to[PIPC__RANKS_MAX - 1];
+    uint64_t *arrival_to[PIPC__RANKS_MAX - 1];
+    const uint64_t *ack_from[PIPC__RANKS_MAX - 1];
+    /* [q]: rank q's ring here, its arrivals, and where this rank acknowledges; the own: NULL */
+    const char *from[PIPC__RANKS_MAX];
+    const uint64_t *arrival_from[PIPC__RANKS_MAX];
+    uint64_t *ack_to[PIPC__RANKS_MAX];
+    char *scrub[2];                      /* LL's areas, see ll.h; NULL: none */
+    uint32_t plan_id;                    /* for the report of a stall, as is: */
+    uint16_t wait_step[PIPC__RANKS_MAX]; /* step of the plan that waits for rank q */
+    pipc__lane_state_t *state;
+    const uint64_t *abort;
+    uint64_t *stalled_round, *stalled_step;
+#ifdef PIPC_PERTURB
+    uint64_t seed;
+    uint32_t max_usec;
+    int32_t drop_stage, drop_step;
+#endif
+} pipc__push_args_t;
+
+/* Steps of the waits that no plan has, to be dropped in tests. */
+#define PIPC__PUSH_ACK_STEP 1000    /* of a pusher, for an acknowledgement */
+#define PIPC__PUSH_PUSHED_STEP 1001 /* of a summer in place, for its block's pusher */
+
+/* Slots of each ring when a region of @region_bytes is shared by the @nranks - 1 others. */
+static inline PIPC__HD uint32_t pipc__push_slots(size_t region_bytes, int nranks)
+{
+    size_t each = PIPC__PUSH_SLOT_BYTES + 2 * PIPC__FLAG_BYTES;
+
+    return nranks < 2 ? 0 : (uint32_t)(region_bytes / each / (size_t)(nranks - 1));
+}
+
+/* Where in a region things of another rank lie, which is number @index (0 .. nranks - 2) among the
+ * others, in bytes. */
+static inline PIPC__HD size_t pipc__push_arrivals(uint32_t nslots, int index)
+{
+    return (size_t)index * nslots * PIPC__FLAG_BYTES;
+}
+
+static inline PIPC__HD size_t pipc__push_acks(uint32_t nslots, int nranks, int index)
+{
+    return (size_t)(nranks - 1 + index) * nslots * PIPC__FLAG_BYTES;
+}
+
+static inline PIPC__HD size_t pipc__push_ring(uint32_t nslots, int nranks, int index)
+{
+    return 2 * (size_t)(nranks - 1) * nslots * PIPC__FLAG_BYTES +
+           (size_t)index * nslots * PIPC__PUSH_SLOT_BYTES;
+}
+
+/* The number of @other among the other ranks of @rank. */
+static inline PIPC__HD int pipc__push_index(int rank, int other)
+{
+    return other < rank ? other : other - 1;
+}
+
+/* How a message of @bytes is cut, the same on every rank. Over NVLink 128 chunks keep all
+ * multiprocessors of two H200 busy, and longer chunks than 16 KB only make the last one's sum late;
+ * through host memory a chunk's signal is dearer. (Two H200: doc/measurements.md.) */
+static inline PIPC__HD uint32_t pipc__push_chunk(size_t bytes, int any_host)
+{
+    size_t parts = any_host ? 64 : 128;
+    uint32_t most = any_host ? PIPC__PUSH_SLOT_BYTES : PIPC__PUSH_BULK_BYTES;
+    uint32_t chunk = PIPC__PUSH_CHUNK_LEAST;
+
+    while (chunk < most && bytes > parts * chunk)
+        chunk *= 2;
+    return chunk;
+}
+
+#endif
