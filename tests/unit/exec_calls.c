@@ -92,6 +92,8 @@ static void choose(test_call_t *c, const exec_job_t *job, int n, unsigned int ca
     if (job->ll && (job->ll == 1 || call % 5 < 3) && c->block <= pipc__ll_bytes_max(n) &&
         pipc__ll_wire(&w, c->k.plan, 0))
         c->k.proto = PIPC__PROTO_LL;
+    else if (job->ce && (job->ce == 1 || call % 7 < 4) && pipc__ll_wire(&w, c->k.plan, 0))
+        c->k.proto = PIPC__PROTO_CE;
 }
 
 static test_call_t pick(const rank_exec_t *re, const exec_job_t *job, int n, unsigned int call)
@@ -146,7 +148,9 @@ static void tell_wrong(const test_call_t *c, int rank, size_t i)
 
     fprintf(stderr, "# rank %d, call %d, %s%s%s, %s of %zu %s, skew %zu and %zu, %s: element %zu\n",
             rank, (int)c->k.number, c->k.plan->name, names[c->k.plan->collective],
-            c->k.proto == PIPC__PROTO_LL ? " by ll" : "",
+            c->k.proto == PIPC__PROTO_LL   ? " by ll"
+            : c->k.proto == PIPC__PROTO_CE ? " by ce"
+                                           : "",
             pipc_redop_string(c->k.op), c->k.count, pipc_dtype_string(c->k.dtype), c->in_skew,
             c->out_skew, c->in_place ? "in place" : "out of place", i);
 }
@@ -230,7 +234,7 @@ static void free_buffers(test_call_t *c, const exec_memory_t *memory)
 
 static bool is_control(const exec_job_t *job)
 {
-    return job->drop_step >= 0 || job->one_area || job->no_scrub;
+    return job->drop_step >= 0 || job->one_area || job->no_scrub || job->drop_ce;
 }
 
 /* The calls of a batch follow each other as fast as they can: a slot that is used again too early
@@ -301,6 +305,7 @@ static void perturb(const exec_job_t *job)
                                       .drop_step = job->drop_step,
                                       .one_area = job->one_area,
                                       .no_scrub = job->no_scrub,
+                                      .drop_ce = job->drop_ce,
                                       .calls = job->first,
                                       .seed = 42};
 #else
@@ -363,7 +368,9 @@ static int third_call(rank_exec_t *re, const exec_loss_t *loss)
     pipc__error_t err = {PIPC_OK, ""}, again = {PIPC_OK, ""};
     pipc__exec_call_t k = {.plan = re->plans[0], .send = x, .recv = y, .count = 100,
                            .dtype = PIPC_F32, .op = PIPC_SUM, .stream = m->stream(2), .number = 3,
-                           .proto = loss->job.ll ? PIPC__PROTO_LL : PIPC__PROTO_SIMPLE};
+                           .proto = loss->job.ll   ? PIPC__PROTO_LL
+                                    : loss->job.ce ? PIPC__PROTO_CE
+                                                   : PIPC__PROTO_SIMPLE};
     double start = seconds();
     pipc_status_t st = re->exec->ops->run(re->exec, &k, &err);
     int bad = 0;
