@@ -54,13 +54,14 @@ pipc__choice_t pipc__comm_choice(const pipc_comm_t *comm, size_t bytes, bool in_
 
 const char *pipc__comm_choice_name(const pipc_comm_t *comm, size_t bytes, bool in_graph)
 {
+    static const char *const names[PIPC__PROTOS] = { /* the only plan that has these */
+        [PIPC__PROTO_LL] = "one-shot/ll",
+        [PIPC__PROTO_PUSH] = "one-shot/push",
+        [PIPC__PROTO_CE] = "one-shot/ce",
+    };
     pipc__choice_t c = pipc__comm_choice(comm, bytes, in_graph);
 
-    if (c.proto == PIPC__PROTO_LL)
-        return "one-shot/ll"; /* the only plan that has it */
-    if (c.proto == PIPC__PROTO_CE)
-        return c.algo == PIPC__ONE_SHOT ? "one-shot/ce" : "two-shot/ce";
-    return pipc__algo_name(c.algo);
+    return names[c.proto] ? names[c.proto] : pipc__algo_name(c.algo);
 }
 
 static void tally(pipc_comm_t *c, int algo, size_t bytes)

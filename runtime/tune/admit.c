@@ -3,7 +3,10 @@
 
 #include <stdlib.h>
 
-#define STAY 1.01 /* the choice of the row below stays while it is this close to the fastest */
+#define LEVEL                                                                                      \
+    1.03 /* own median / NCCL's median, up to which a neighbour does not speak against it */
+#define GROWTH 1.1 /* time at a size / at the one before, from which on it grows with the size */
+#define STAY 1.01  /* the choice of the row below stays while it is this close to the fastest */
 
 /* What was measured, for one mode. */
 typedef struct view {
@@ -37,6 +40,34 @@ const pipc__table_time_t *pipc__time_best(const pipc__table_time_t *times, int n
             (!best || times[i].median_usec < best->median_usec))
             best = &times[i];
     return best;
+}
+
+/* Far behind the best own one at sizes[at], and falling back. */
+static bool far_behind(const pipc__table_time_t *times, int n, const size_t *sizes, int at,
+                       bool in_graph, pipc__choice_t choice)
+{
+    const pipc__table_time_t *now, *before, *best, *best_before;
+
+    if (at < 1)
+        return false;
+    now = pipc__time_find(times, n, sizes[at], in_graph, choice);
+    before = pipc__time_find(times, n, sizes[at - 1], in_graph, choice);
+    best = pipc__time_best(times, n, sizes[at], in_graph, false);
+    best_before = pipc__time_best(times, n, sizes[at - 1], in_graph, false);
+    return now && before && now->median_usec >= PIPC__HOPELESS * best->median_usec &&
+           now->median_usec >= GROWTH * before->median_usec &&
+           now->median_usec - before->median_usec >= best->median_usec - best_before->median_usec;
+}
+
+bool pipc__time_hopeless(const pipc__table_time_t *times, int n, const size_t *sizes, int at,
+                         bool in_graph, pipc__choice_t choice)
+{
+    int last = at - 1;
+
+    while (last >= 0 && !pipc__time_find(times, n, sizes[last], in_graph, choice))
+        last--;
+    return last > 0 && far_behind(times, n, sizes, last, in_graph, choice) &&
+           far_behind(times, n, sizes, last - 1, in_graph, choice);
 }
 
 static int by_size(const void *a, const void *b)
@@ -76,30 +107,45 @@ static bool wins(const view_t *v, int at, const pipc__table_time_t *own)
     const pipc__table_time_t *other = find(v, at, nccl);
 
     return !other || (own->median_usec * PIPC__ADMIT_GAIN <= other->median_usec &&
-                      own->p99_usec <= other->p99_usec);
+                      own->tail_usec <= other->tail_usec);
 }
 
-static bool any_wins(const view_t *v, int at)
+/* A win, or level with NCCL: no evidence against a win at the size beside. */
+static bool holds(const view_t *v, int at, const pipc__table_time_t *own)
+{
+    const pipc__table_time_t *other = find(v, at, nccl);
+
+    return !other || own->median_usec <= LEVEL * other->median_usec;
+}
+
+static bool any_holds(const view_t *v, int at)
 {
     for (int i = 0; i < v->n; i++)
         if (v->times[i].bytes == v->sizes[at] && v->times[i].in_graph == v->in_graph &&
-            v->times[i].choice.algo != PIPC__ALGO_NCCL && wins(v, at, &v->times[i]))
+            v->times[i].choice.algo != PIPC__ALGO_NCCL && holds(v, at, &v->times[i]))
             return true;
     return false;
 }
 
-static bool wins_beside(const view_t *v, int at, pipc__choice_t choice)
+static bool holds_beside(const view_t *v, int at, pipc__choice_t choice)
 {
     if (at < 0 || at >= v->nsizes)
         return true;
     const pipc__table_time_t *own = find(v, at, choice);
-    return own ? wins(v, at, own) : any_wins(v, at);
+    return own ? holds(v, at, own) : any_holds(v, at);
+}
+
+static bool beyond_doubt(const view_t *v, int at, const pipc__table_time_t *own)
+{
+    const pipc__table_time_t *other = find(v, at, nccl);
+
+    return !other || own->tail_usec < other->median_usec;
 }
 
 static bool admitted(const view_t *v, int at, const pipc__table_time_t *own)
 {
-    return wins(v, at, own) && wins_beside(v, at - 1, own->choice) &&
-           wins_beside(v, at + 1, own->choice);
+    return wins(v, at, own) && (beyond_doubt(v, at, own) || (holds_beside(v, at - 1, own->choice) &&
+                                                             holds_beside(v, at + 1, own->choice)));
 }
 
 /* The fastest of the admitted at size @at, without LL where @endless; NULL for none. */

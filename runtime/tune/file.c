@@ -87,7 +87,7 @@ bool pipc__choice_parse(pipc__choice_t *choice, const char *text)
     if (*text && (!parse_number(text + 1, PIPC__BLOCKS_MAX, &blocks) || !blocks))
         return false;
     choice->blocks = (int)blocks;
-    return choice->proto != PIPC__PROTO_LL || choice->algo == PIPC__ONE_SHOT;
+    return choice->proto == PIPC__PROTO_SIMPLE || choice->algo == PIPC__ONE_SHOT;
 }
 
 /* --- lines ----------------------------------------------------------------------------------- */
@@ -159,7 +159,7 @@ static pipc_status_t keep_time(reader_t *r, const pipc__table_time_t *t)
     return PIPC_OK;
 }
 
-/* time BYTES eager|graph CHOICE MEDIAN P99 SAMPLES */
+/* time BYTES eager|graph CHOICE MEDIAN TAIL SAMPLES */
 static pipc_status_t read_time(reader_t *r, char *const word[], int n)
 {
     pipc__table_time_t t = {0};
@@ -167,9 +167,9 @@ static pipc_status_t read_time(reader_t *r, char *const word[], int n)
 
     if (n != 7 || !parse_number(word[1], SIZE_MAX - 1, &bytes) ||
         (strcmp(word[2], "eager") && strcmp(word[2], "graph")) ||
-        !parse_usec(word[4], &t.median_usec) || !parse_usec(word[5], &t.p99_usec) ||
+        !parse_usec(word[4], &t.median_usec) || !parse_usec(word[5], &t.tail_usec) ||
         !parse_number(word[6], 1000000000, &samples))
-        return wrong(r, "a time is \"time BYTES eager|graph CHOICE MEDIAN P99 SAMPLES\"");
+        return wrong(r, "a time is \"time BYTES eager|graph CHOICE MEDIAN TAIL SAMPLES\"");
     char *colon = strchr(word[3], ':');
     if (colon)
         *colon = '\0';
@@ -339,7 +339,7 @@ void pipc__table_write(const pipc__table_file_t *file, FILE *out,
         const pipc__table_time_t *t = &file->times[i];
         fprintf(out, "time %zu %s %s%s%s %.3f %.3f %d\n", t->bytes, t->in_graph ? "graph" : "eager",
                 pipc__choice_text(t->choice, eager), *t->variant ? ":" : "", t->variant,
-                t->median_usec, t->p99_usec, t->samples);
+                t->median_usec, t->tail_usec, t->samples);
     }
 }
 

@@ -8,7 +8,7 @@
  *     build 0.1.0
  *     up-to 65536 eager one-shot/ll/8 graph one-shot/ll    # anything behind a # is for people
  *     up-to max eager nccl graph two-shot//32
- *     time 65536 eager one-shot/ll/8 3.61 3.80 200         what was measured: median and p99, us,
+ *     time 65536 eager one-shot/ll/8 3.61 3.80 200         what was measured: median and tail, us,
  *     time 65536 eager nccl:ring/ll 11.70 12.10 200        and of how many samples
  *
  * A choice is ALGO[/PROTO[/BLOCKS]]; what is left out is simple and the default. Pure: no files.
@@ -40,8 +40,9 @@ typedef struct pipc__table_time {
     size_t bytes;
     bool in_graph;
     pipc__choice_t choice;
-    char variant[24];             /* of NCCL: "" its own choice, else what it was told, "ring/ll" */
-    double median_usec, p99_usec; /* of the slowest rank */
+    char variant[24];   /* of NCCL: "" its own choice, else what it was told, "ring/ll" */
+    double median_usec; /* of the slowest rank, as the next one */
+    double tail_usec;   /* pipc__table_tail() of the samples are no slower */
     int samples;
 } pipc__table_time_t;
 
@@ -68,6 +69,14 @@ void pipc__table_file_free(pipc__table_file_t *file); /* keeps errno */
 const char *pipc__choice_text(pipc__choice_t choice, char buf[PIPC__CHOICE_TEXT]);
 /* The opposite; false for what is no choice. */
 bool pipc__choice_parse(pipc__choice_t *choice, const char *text);
+
+/* The part of @samples that a tail covers, in per cent: 99 of 100 samples or more, else 90. Of
+ * fewer than 100 samples p99 is the greatest one, which tells of the machine's hiccups and no more.
+ */
+static inline int pipc__table_tail(int samples)
+{
+    return samples >= 100 ? 99 : 90;
+}
 
 /* In what @here differs from @there, the table's: "driver 570.1 there, 580.2 here", in buf[cap];
  * NULL when the table is good here. NCCL is compared only where both are known. */

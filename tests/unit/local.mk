@@ -350,14 +350,22 @@ EXTRA_tests_unit_comm_tables_DEPENDENCIES = tests/unit/nccl_fake.la
 tests_unit_comm_tables_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/comm_fit
+endif
+tests_unit_comm_fit_SOURCES = tests/unit/comm_fit.c tests/unit/ranks.c tests/unit/ranks.h \
+	tests/unit/rank_exec.c tests/unit/rank_exec.h
+tests_unit_comm_fit_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_comm_fit_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/probe
 endif
 tests_unit_probe_SOURCES = tests/unit/probe.c
 tests_unit_probe_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_probe_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
-TESTS += tests/unit/tune_tool.t
-EXTRA_DIST += tests/unit/tune_tool.t
+TESTS += tests/unit/tune_tool.t tests/unit/measure.t
+EXTRA_DIST += tests/unit/tune_tool.t tests/unit/measure.t
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/replay

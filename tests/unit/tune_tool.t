@@ -51,6 +51,7 @@ refused 64 '-b: is no size' -b 1KK
 refused 64 '-e: is no size' -e 0
 refused 64 '-n: is no positive number' -n 0
 refused 64 '-c: is neither' -c 2
+refused 64 '--time: is no positive' --time 0
 refused 64 'moon.* is not one of auto, cpu, cuda' --backend moon
 refused 64 'only --show takes a file' some.table
 refused 64 'does not go with -o' --site -o x
@@ -132,7 +133,7 @@ like 'by how much own wins, and what NCCL could do' "$(cat out)" \
     '^ +1024 eager one-shot/ll/8 .*100 % ahead of nccl; nccl told to use ring-ll takes 4.00 us'
 like 'that it wins by too little' "$(cat out)" '^ +2048 eager nccl .*two-shot is only 2.0 % ahead'
 like 'that it loses' "$(cat out)" '^ +4096 eager nccl .*two-shot is 20 % behind'
-like 'that its p99 is worse' "$(cat out)" '^ +8192 eager nccl .*100 % ahead, but its p99 is worse'
+like 'that its tail is worse' "$(cat out)" '^ +8192 eager nccl .*100 % ahead, but its p90 is worse'
 like 'that neighbours lose' "$(cat out)" '^ +16384 eager nccl .*100 % ahead here, but not at the sizes beside'
 like 'that nothing else was measured' "$(cat out)" '^ +32768 eager nccl .*nothing else was measured'
 printf 'table 1\nup-to max eager ring graph ring\n' >bare.table

@@ -13,12 +13,14 @@
 #include "runtime/base/log.h"
 #include "runtime/tools/tune/tune.h"
 
-enum { OPT_BACKEND = 256, OPT_PATH, OPT_SMS, OPT_NO_GRAPHS, OPT_NO_NCCL, OPT_SITE, OPT_SHOW };
+enum { OPT_BACKEND = 256, OPT_TIME, OPT_PATH, OPT_SMS, OPT_NO_GRAPHS, OPT_NO_NCCL, OPT_SITE, OPT_SHOW };
 
 static const pipc__cli_option_t rows[] = {
     {"minbytes", "SIZE", "smallest message, with K, M or G (default 1K)", 'b'},
     {"maxbytes", "SIZE", "largest message (default 256M)", 'e'},
     {"rounds", "N", "samples of each candidate at each size (default 40)", 'n'},
+    {"time", "SECONDS", "about so long in all: fewer samples of what takes long (default 150)",
+     OPT_TIME},
     {"check", "0|1", "check the results of every plan up to 4 MB (default 1)", 'c'},
     {"backend", "NAME", "cpu, cuda or auto: cuda where there is a GPU (default auto)", OPT_BACKEND},
     {"path", "NAME", "p2p, host or auto: memory by which ranks reach each other (default auto)",
@@ -116,6 +118,10 @@ static int take(void *wants, int id, const char *value)
             return pipc__cli_usage(&cli, "-c", "is neither 0 nor 1");
         t->check = n;
         return status;
+    case OPT_TIME:
+        return parse_int(value, 1, &t->time_sec)
+                   ? status
+                   : pipc__cli_usage(&cli, "--time", "is no positive number");
     case OPT_BACKEND:
         status = parse_name("--backend", value, backends, &n);
         t->bench.options.backend = (pipc_backend_t)n;
@@ -318,6 +324,7 @@ int main(int argc, char **argv)
     tune_t t = {.min_bytes = 1 << 10,
                 .max_bytes = 256 << 20,
                 .rounds = 40,
+                .time_sec = 150,
                 .check = true,
                 .graphs = true,
                 .nccl_why_not = "",

@@ -1,18 +1,28 @@
 /* tools/tune/measure.c - see tune.h
  *
- * All candidates of a size take turns, a sample each, so that all see the same weather. After a
- * quarter of the rounds own candidates that are far behind the fastest own one drop out: they could
- * not come back, and the others need the time.
+ * All candidates of a size take turns, a sample each, so that all see the same weather. Those that
+ * are far behind the fastest one of their side, own or NCCL, drop out after a few rounds, and after
+ * some more those that are behind: they could not come back, and the others need the time. NCCL's
+ * own choice always stays. How many rounds there are is a matter of the time that is left, which is
+ * shared among the sizes that are left.
+ *
+ *     all: TRIAL_ROUNDS | not TRIAL_BEHIND: a quarter, FIRST_ROUNDS at least | not BEHIND: the rest
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "runtime/tools/bench/check.h"
 #include "runtime/tools/tune/tune.h"
 
-#define REPLAYS 5                       /* of a graph, a sample */
-#define BEHIND 1.25                     /* times the fastest own candidate's least sample */
+#define REPLAYS 2                      /* of a graph, a sample */
+#define BURST_BYTES ((size_t)64 << 20) /* a sample moves about this, by 20 calls at most */
+#define TRIAL_ROUNDS 3
+#define TRIAL_BEHIND 1.5 /* times the fastest one's least sample */
+#define FIRST_ROUNDS 5
+#define BEHIND 1.25
+#define SAMPLE_USEC 40                  /* that a sample takes beside its calls */
 #define CHECKED_BYTES ((size_t)4 << 20) /* larger results take the host longer than the GPU */
 
 typedef struct runner {
@@ -32,6 +42,12 @@ size_t tune_size(const tune_t *t, int i)
                 return bytes;
         }
     return 0;
+}
+
+/* Eager, and in graphs where there are some. */
+static int modes_of(const tune_t *t)
+{
+    return t->graphs && t->bench.device.capture ? 2 : 1;
 }
 
 /* From here on the communicator does what @is says. */
@@ -129,15 +145,59 @@ static double least_of(const runner_t *r)
 }
 
 /* By the least sample: of a few, the median may be a hiccup of the machine's. */
-static void drop_the_slow(runner_t *r, int n)
+static void drop_the_slow(runner_t *r, int n, double behind)
 {
-    double best = 0;
+    double best[2] = {0, 0};
+
+    for (int i = 0; i < n; i++) {
+        double *b = &best[r[i].is.who == BENCH_OWN];
+        if (*b == 0 || least_of(&r[i]) < *b)
+            *b = least_of(&r[i]);
+    }
+    for (int i = 0; i < n; i++) {
+        bool called = r[i].is.who != BENCH_OWN && !*r[i].is.variant; /* by the runtime */
+        r[i].out |= !called && least_of(&r[i]) > behind * best[r[i].is.who == BENCH_OWN];
+    }
+}
+
+/* --- time ------------------------------------------------------------------------------------ */
+
+static double now_usec(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
+/* Size times modes that are to come, this one included. */
+static int cells_left(const tune_t *t, size_t bytes, bool graph)
+{
+    int modes = modes_of(t), n = modes - graph;
+
+    for (int i = 0; tune_size(t, i); i++)
+        n += tune_size(t, i) > bytes ? modes : 0;
+    return n;
+}
+
+/* Rounds of all that are not out yet, those taken included, that this size's share of the time is
+ * good for. The clocks differ from rank to rank, so the one that says least counts. */
+static pipc_status_t fit_rounds(tune_t *t, const runner_t *r, int n, size_t bytes, double began,
+                                int taken, int *rounds, pipc__error_t *err)
+{
+    bool graph = t->bench.options.graph > 0;
+    double now = now_usec(), round = 0, used[2] = {began - t->began_usec, now - began};
+    pipc_status_t st = bench_slowest_rank(&t->bench, used, 2, err);
 
     for (int i = 0; i < n; i++)
-        if (r[i].is.who == BENCH_OWN && (best == 0 || least_of(&r[i]) < best))
-            best = least_of(&r[i]);
-    for (int i = 0; i < n; i++)
-        r[i].out = r[i].is.who == BENCH_OWN && least_of(&r[i]) > BEHIND * best;
+        if (!r[i].out)
+            round += SAMPLE_USEC + least_of(&r[i]) * r[i].burst.calls * r[i].burst.replays;
+    double share = (t->time_sec * 1e6 - used[0]) / cells_left(t, bytes, graph) - used[1];
+    double fit = taken + share / round;
+    *rounds = fit < FIRST_ROUNDS ? FIRST_ROUNDS : fit < t->rounds ? (int)fit : t->rounds;
+    if (*rounds > t->rounds)
+        *rounds = t->rounds;
+    return st;
 }
 
 static pipc_status_t keep(tune_t *t, const runner_t *r, size_t bytes, bool graph, double *scratch,
@@ -158,29 +218,42 @@ static pipc_status_t keep(tune_t *t, const runner_t *r, size_t bytes, bool graph
                               .median_usec = median_of(r, scratch),
                               .samples = r->taken};
     snprintf(k->variant, sizeof(k->variant), "%s", r->is.variant);
-    k->p99_usec = scratch[(99 * r->taken + 99) / 100 - 1]; /* median_of() sorted it */
+    k->tail_usec = scratch[(pipc__table_tail(r->taken) * r->taken + 99) / 100 - 1]; /* sorted now */
     return PIPC_OK;
+}
+
+/* A quarter of all, but some. */
+static int first_rounds(int all, int taken)
+{
+    int first = all / 4 > FIRST_ROUNDS ? all / 4 : FIRST_ROUNDS;
+
+    first = first < all ? first : all;
+    return first < taken ? taken : first;
 }
 
 /* All candidates of one size in one mode. */
 static pipc_status_t run(tune_t *t, const bench_message_t *m, runner_t *r, int n, double *scratch,
                          pipc__error_t *err)
 {
-    int first = t->rounds / 4 > 5 ? t->rounds / 4 : 5;
+    static const double behind[] = {TRIAL_BEHIND, BEHIND};
+    double began = now_usec();
     bool graph = t->bench.options.graph > 0;
-
-    first = first < t->rounds ? first : t->rounds;
+    int upto[3] = {TRIAL_ROUNDS < t->rounds ? TRIAL_ROUNDS : t->rounds, 0, 0}, taken = 0;
     pipc_status_t st = open_all(t, m, r, n, err);
-    if (!st)
-        st = take_rounds(t, m, r, n, first, err);
-    if (!st)
-        st = merge(t, r, n, 0, err);
-    if (!st) {
-        drop_the_slow(r, n);
-        st = take_rounds(t, m, r, n, t->rounds - first, err);
+
+    for (int stage = 0; !st && stage < 3; stage++) {
+        st = take_rounds(t, m, r, n, upto[stage] - taken, err);
+        if (!st)
+            st = merge(t, r, n, taken, err);
+        taken = upto[stage];
+        if (st || stage == 2)
+            break;
+        drop_the_slow(r, n, behind[stage]);
+        st = fit_rounds(t, r, n, m->bytes, began, taken, &upto[2], err);
+        upto[2] = upto[2] < taken ? taken : upto[2];
+        if (!stage)
+            upto[1] = first_rounds(upto[2], taken);
     }
-    if (!st)
-        st = merge(t, r, n, first, err);
     for (int i = 0; !st && i < n; i++)
         st = keep(t, &r[i], m->bytes, graph, scratch, err);
     return st;
@@ -191,7 +264,7 @@ static pipc_status_t measure(tune_t *t, size_t bytes, bool graph, pipc__error_t 
     bench_message_t m = {bytes / sizeof(float), bytes, PIPC_F32, PIPC_SUM, false};
     tune_candidate_t list[TUNE_CANDIDATES_MAX];
     runner_t r[TUNE_CANDIDATES_MAX];
-    int n = tune_candidates(t, bytes, list);
+    int n = tune_candidates(t, bytes, graph, list);
     size_t rounds = (size_t)t->rounds;
     double *samples = calloc(rounds * (size_t)(n + 1), sizeof(*samples));
 
@@ -229,9 +302,11 @@ static void show_progress(const tune_t *t, size_t bytes, bool graph)
 
 pipc_status_t tune_measure(tune_t *t, pipc__error_t *err)
 {
-    int modes = t->graphs && t->bench.device.capture ? 2 : 1;
+    int modes = modes_of(t);
     pipc_status_t st = PIPC_OK;
 
+    t->bench.options.burst_bytes = BURST_BYTES;
+    t->began_usec = now_usec();
     for (int i = 0; !st && tune_size(t, i); i++)
         for (int graph = 0; !st && graph < modes; graph++) {
             st = measure(t, tune_size(t, i), graph, err);

@@ -74,9 +74,10 @@ static void explain(const pipc__table_file_t *f, const view_t *v, FILE *out)
     else if (v->own->median_usec * PIPC__ADMIT_GAIN > v->other->median_usec)
         fprintf(out, "%s is only %.1f %% ahead", pipc__choice_text(v->own->choice, own),
                 ahead(v->own, v->other));
-    else if (v->own->p99_usec > v->other->p99_usec)
-        fprintf(out, "%s is %.0f %% ahead, but its p99 is worse (%.2f us)",
-                pipc__choice_text(v->own->choice, own), ahead(v->own, v->other), v->own->p99_usec);
+    else if (v->own->tail_usec > v->other->tail_usec)
+        fprintf(out, "%s is %.0f %% ahead, but its p%d is worse (%.2f us)",
+                pipc__choice_text(v->own->choice, own), ahead(v->own, v->other),
+                pipc__table_tail(v->own->samples), v->own->tail_usec);
     else
         fprintf(out, "%s is %.0f %% ahead here, but not at the sizes beside",
                 pipc__choice_text(v->own->choice, own), ahead(v->own, v->other));
@@ -89,7 +90,7 @@ static void explain(const pipc__table_file_t *f, const view_t *v, FILE *out)
 static void print_time(const pipc__table_time_t *t, FILE *out)
 {
     if (t)
-        fprintf(out, " %10.2f %10.2f", t->median_usec, t->p99_usec);
+        fprintf(out, " %10.2f %10.2f", t->median_usec, t->tail_usec);
     else
         fprintf(out, " %10s %10s", "-", "-");
 }
@@ -115,7 +116,30 @@ static void print_head(const pipc__table_file_t *f, FILE *out)
         return;
     }
     fprintf(out, "#%11s %-5s %-22s %10s %10s %10s %10s  %s\n", "bytes", "mode", "choice", "us",
-            "p99", "nccl us", "p99", "why");
+            "tail", "nccl us", "tail", "why");
+}
+
+/* From which size on a candidate was not measured any more. */
+static void print_left_out(const pipc__table_file_t *f, const size_t *sizes, int n, FILE *out)
+{
+    char text[PIPC__CHOICE_TEXT];
+
+    for (int i = 0; i < f->ntimes; i++) {
+        const pipc__table_time_t *t = &f->times[i];
+        int at = 0;
+        while (at < n && sizes[at] <= t->bytes)
+            at++;
+        if (at == n || t->choice.algo == PIPC__ALGO_NCCL ||
+            pipc__time_find(f->times, f->ntimes, sizes[at], t->in_graph, t->choice) ||
+            !pipc__time_hopeless(f->times, f->ntimes, sizes, at, t->in_graph, t->choice))
+            continue;
+        double best =
+            pipc__time_best(f->times, f->ntimes, t->bytes, t->in_graph, false)->median_usec;
+        fprintf(out,
+                "# %s %s: left out above %zu bytes, where it took %.1f times the best's %.2f us\n",
+                t->in_graph ? "graph" : "eager", pipc__choice_text(t->choice, text), t->bytes,
+                t->median_usec / best, best);
+    }
 }
 
 void tune_show(const pipc__table_file_t *f, FILE *out)
@@ -138,6 +162,7 @@ void tune_show(const pipc__table_file_t *f, FILE *out)
             explain(f, &v, out);
             fprintf(out, "\n");
         }
+    print_left_out(f, sizes, n < PIPC__TABLE_ROWS ? n : PIPC__TABLE_ROWS, out);
 }
 
 void tune_note(const pipc__table_file_t *f, int row, FILE *out)

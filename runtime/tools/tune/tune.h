@@ -24,19 +24,22 @@ typedef struct tune {
     bench_t bench; /* buffers, device, communicator, as pcie-ipc-bench has them */
     size_t min_bytes, max_bytes;
     int rounds;
+    int time_sec; /* about so long in all, by fewer rounds of what takes long */
     bool check, graphs, site;
     const char *output; /* file; NULL: where the runtime looks for it */
     bool show;
     const char *file;            /* that --show explains; NULL: all that are found */
     const char *nccl_why_not;    /* "": NCCL is among the candidates */
     bool plan[PIPC__PLAN_KINDS]; /* those that this machine can run */
+    double began_usec;           /* of CLOCK_MONOTONIC, where time_sec counts from */
     pipc__table_time_t *times;
     int ntimes, room;
 } tune_t;
 
-/* Fill list[] with what can be done with messages of @bytes; returns how many. The same on all
- * ranks. */
-int tune_candidates(const tune_t *t, size_t bytes, tune_candidate_t list[TUNE_CANDIDATES_MAX]);
+/* Fill list[] with what can be done with messages of @bytes and is not hopeless by what was
+ * measured of smaller ones; returns how many. The same on all ranks. */
+int tune_candidates(const tune_t *t, size_t bytes, bool in_graph,
+                    tune_candidate_t list[TUNE_CANDIDATES_MAX]);
 
 /* Prepare every plan that this machine can run: t->plan[]. Collective. */
 pipc_status_t tune_prepare(tune_t *t, pipc__error_t *err);
