@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@
 
 struct pipc__control {
     int rank, size; /* size 0: not connected */
-    int spins;      /* looks before a wait goes to sleep */
+    int spins;      /* looks before a wait lets others have the core */
+    int yields;     /* looks between turns of others, before it goes to sleep */
     uint64_t gathers;
     pipc__segment_t seg[PIPC__RANKS_MAX]; /* seg[rank] is the own one once connected */
     pipc__segment_t own;
@@ -112,19 +114,27 @@ static inline void relax(void)
 #endif
 }
 
+/* Look a while. False when it is time to sleep. */
+static bool poll_page(const pipc__control_t *ctl, const pipc__page_t *page,
+                      bool (*ready)(void *arg), void *arg)
+{
+    for (int looks = 0; looks < ctl->spins + ctl->yields; looks++) {
+        if (ready(arg) || aborted(page))
+            return true;
+        if (looks < ctl->spins)
+            relax();
+        else
+            sched_yield();
+    }
+    return false;
+}
+
 pipc_status_t pipc__control_wait(pipc__control_t *ctl, bool (*ready)(void *arg), void *arg)
 {
     pipc__page_t *page = page_in(&ctl->own);
-    int spins = ctl->spins;
 
-    while (!ready(arg) && !aborted(page)) {
-        if (spins-- > 0) {
-            relax();
-            continue;
-        }
+    if (!poll_page(ctl, page, ready, arg))
         wait_asleep(page, ready, arg);
-        break;
-    }
     /* What arrived counts, even if its sender has ended since. */
     return ready(arg) ? PIPC_OK : pipc__control_state(ctl, NULL);
 }
@@ -205,10 +215,17 @@ static pipc_status_t connect_peer(pipc__control_t *ctl, int r, const pipc__segme
 }
 
 /* Spin only where every rank can have a core of its own: a spinning rank that holds the core which
- * the awaited one needs makes both wait for the scheduler. */
-static int choose_spins(int size)
+ * the awaited one needs makes both wait for the scheduler. With fewer cores a wait gives its core to
+ * the next rank, which costs a tenth of a sleep and a wake-up; a few looks come first, for what
+ * comes from another core. Where there are cores enough it goes to sleep without that: two ranks
+ * that the scheduler has put on one core would yield to each other for ever, while a wake-up goes to
+ * an idle core. */
+static void choose_waits(pipc__control_t *ctl, int size)
 {
-    return sysconf(_SC_NPROCESSORS_ONLN) >= size ? 4000 : 50;
+    bool cores = sysconf(_SC_NPROCESSORS_ONLN) >= size;
+
+    ctl->spins = cores ? 4000 : 5;
+    ctl->yields = cores ? 0 : 1000; /* about a millisecond */
 }
 
 pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
@@ -219,7 +236,7 @@ pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
 
     ctl->rank = rank;
     memcpy(ctl->name, names, (size_t)size * sizeof(*names));
-    ctl->spins = choose_spins(size);
+    choose_waits(ctl, size);
     for (int r = 0; !st && r < size; r++)
         if (r != rank)
             st = connect_peer(ctl, r, &handles[r], err);

@@ -71,7 +71,7 @@ pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
 pipc_status_t pipc__control_gather(pipc__control_t *ctl, const void *mine, size_t bytes, void *all,
                                    pipc__error_t *err);
 
-/* Wait until ready(arg), without limit, spinning briefly and then sleeping on the doorbell; the one
+/* Wait until ready(arg), without limit: spin or yield briefly, then sleep on the doorbell; the one
  * who makes ready(arg) true must ring it. PIPC_ERR_PEER_LOST or PIPC_ERR_ABORTED when the abort
  * word was set and ready(arg) still does not hold. */
 pipc_status_t pipc__control_wait(pipc__control_t *ctl, bool (*ready)(void *arg), void *arg);
