@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +58,9 @@ pipc_status_t pipc__control_create(pipc__control_t **out, pipc__segment_handle_t
         free(ctl);
         return st;
     }
+    cpu_set_t *cores = &page_in(&ctl->own)->cores;
+    if (sched_getaffinity(0, sizeof(*cores), cores))
+        memset(cores, 0xff, sizeof(*cores)); /* more cores than fit: enough for all ranks */
     *out = ctl;
     return PIPC_OK;
 }
@@ -215,17 +217,22 @@ static pipc_status_t connect_peer(pipc__control_t *ctl, int r, const pipc__segme
 }
 
 /* Spin only where every rank can have a core of its own: a spinning rank that holds the core which
- * the awaited one needs makes both wait for the scheduler. With fewer cores a wait gives its core to
- * the next rank, which costs a tenth of a sleep and a wake-up; a few looks come first, for what
+ * the awaited one needs makes both wait for the scheduler. With fewer cores a wait gives its core
+ * to the next rank, which costs a tenth of a sleep and a wake-up; a few looks come first, for what
  * comes from another core. Where there are cores enough it goes to sleep without that: two ranks
- * that the scheduler has put on one core would yield to each other for ever, while a wake-up goes to
- * an idle core. */
+ * that the scheduler has put on one core would yield to each other for ever, while a wake-up goes
+ * to an idle core. The cores are those that the ranks may use together, not those of the machine:
+ * a job may have some of them, or a rank one. */
 static void choose_waits(pipc__control_t *ctl, int size)
 {
-    bool cores = sysconf(_SC_NPROCESSORS_ONLN) >= size;
+    cpu_set_t all;
 
-    ctl->spins = cores ? 4000 : 5;
-    ctl->yields = cores ? 0 : 1000; /* about a millisecond */
+    CPU_ZERO(&all);
+    for (int r = 0; r < size; r++)
+        CPU_OR(&all, &all, &page_of(ctl, r)->cores);
+    bool enough = CPU_COUNT(&all) >= size;
+    ctl->spins = enough ? 4000 : 5;
+    ctl->yields = enough ? 0 : 1000; /* about a millisecond */
 }
 
 pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
@@ -236,11 +243,12 @@ pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
 
     ctl->rank = rank;
     memcpy(ctl->name, names, (size_t)size * sizeof(*names));
-    choose_waits(ctl, size);
     for (int r = 0; !st && r < size; r++)
         if (r != rank)
             st = connect_peer(ctl, r, &handles[r], err);
     ctl->size = size;
+    if (!st)
+        choose_waits(ctl, size);
     if (!st && size > 1)
         st = pipc__watchdog_start(&ctl->dog, ctl->watched, size, peer_gone, ctl, err);
     return st;

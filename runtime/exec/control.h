@@ -12,6 +12,7 @@
 #ifndef PIPC_EXEC_CONTROL_H
 #define PIPC_EXEC_CONTROL_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -40,6 +41,7 @@ typedef struct pipc__page {
     _Alignas(128) _Atomic uint32_t doorbell;
     _Atomic uint32_t asleep;              /* the owner sleeps on the doorbell, or is about to */
     _Alignas(128) _Atomic uint32_t leaving; /* in destroy, past its last call: its end is no loss */
+    cpu_set_t cores; /* where the owner may run, as it was when the page was made */
     _Alignas(128) _Atomic uint64_t gathered; /* sequence number of the newest data in gather[] */
     uint8_t gather[2][PIPC__GATHER_MAX];
     _Alignas(128) uint64_t stalled_round, stalled_step; /* where a kernel gave up; step + 1, 0: none */
