@@ -14,6 +14,11 @@ void pipc__log_set(pipc__log_fn_t fn, void *arg)
     log_arg = arg;
 }
 
+bool pipc__log_is_set(void)
+{
+    return log_fn;
+}
+
 void pipc__log(pipc__log_level_t level, const char *fmt, ...)
 {
     char line[1024];

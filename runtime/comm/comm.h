@@ -45,6 +45,11 @@ pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *co
 /* Keep @err for pipc_last_error() of this thread and return its status. */
 pipc_status_t pipc__comm_report(const pipc__error_t *err);
 
+/* Was srun --pcie-ipc=verbose asked for (PCIE_IPC_VERBOSE=1)? Then, and where the program has not
+ * said who gets log lines, those that are no debug lines go to standard error. */
+bool pipc__log_is_verbose(void);
+void pipc__log_begin(void);
+
 /* A line in the log, once a process, where --pcie-ipc was asked for and its plugin was not here. */
 void pipc__warn_of_plugin(void);
 

@@ -321,6 +321,7 @@ pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *co
     build_t b = {.group = {.self = -1}};
 
     *comm = NULL;
+    pipc__log_begin();
     pipc__warn_of_plugin();
     pipc_status_t st = pipc__config_take(&b.config, config, environment, err);
     if (st)

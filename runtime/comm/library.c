@@ -1,8 +1,14 @@
 /* comm/library.c - what concerns the library and no single communicator: its version, its log, and
  * whether the plugin that was asked for has been here.
+ *
+ * A library never prints. The one exception is asked for by the user at srun, who does not know
+ * what the program does with log lines: --pcie-ipc=verbose, of which the plugin tells by a
+ * variable.
  */
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "runtime/base/log.h"
@@ -21,6 +27,7 @@ int pipc_version(void)
 /* --- log ------------------------------------------------------------------------------------- */
 
 static pipc_log_fn_t program_log;
+static bool program_chose; /* also that nobody gets them */
 
 static void hand_on(void *arg, pipc__log_level_t level, const char *line)
 {
@@ -31,13 +38,35 @@ void pipc_set_log(pipc_log_fn_t fn, void *arg)
 {
     pipc__log_set(NULL, NULL);
     program_log = fn;
+    program_chose = true;
     if (fn)
         pipc__log_set(hand_on, arg);
 }
 
+static void to_stderr(void *arg, pipc__log_level_t level, const char *line)
+{
+    (void)arg;
+    if (level <= PIPC__LOG_INFO)
+        fprintf(stderr, "pcie-ipc: %s\n", line);
+}
+
+bool pipc__log_is_verbose(void)
+{
+    const char *verbose = secure_getenv("PCIE_IPC_VERBOSE");
+
+    return verbose && !strcmp(verbose, "1");
+}
+
+void pipc__log_begin(void)
+{
+    if (!program_chose && !pipc__log_is_set() && pipc__log_is_verbose())
+        pipc__log_set(to_stderr, NULL);
+}
+
 /* --- the task marker ------------------------------------------------------------------------- */
 
-/* Slurm is silent where a node has no plugin, or reads another plugstack.conf: the step then runs as if
+/* Slurm is silent where a node has no plugin, or reads another plugstack.conf: the step then runs
+ * as if
  * --pcie-ipc had not been given. Only the task itself can tell. */
 void pipc__warn_of_plugin(void)
 {

@@ -128,12 +128,25 @@ static pipc_status_t judge(const pipc__paths_t *p, const pipc__record_t *recs, p
     return PIPC_OK;
 }
 
+/* One line a communicator. */
+static void tell(const pipc__paths_t *p)
+{
+    char text[64];
+
+    if (p->probe.rank || p->n < 2)
+        return;
+    pipc__paths_describe(p, text, sizeof(text));
+    if (p->probed)
+        pipc__log(PIPC__LOG_INFO, "paths: %s (probed in %.1f ms, %d known from before)", text,
+                  p->probe.took_usec * 1e-3, p->probe.known);
+    else
+        pipc__log(PIPC__LOG_INFO, "paths: %s", text);
+}
+
 pipc_status_t pipc__paths_find(pipc__paths_t *p, pipc__exec_t *exec, const pipc__record_t *recs,
                                int rank, int n, pipc_status_t own, pipc__getenv_t lookup,
                                pipc__error_t *err)
 {
-    char text[64];
-
     memset(p, 0, sizeof(*p));
     p->n = p->probe.n = n;
     p->probe.rank = rank;
@@ -146,10 +159,7 @@ pipc_status_t pipc__paths_find(pipc__paths_t *p, pipc__exec_t *exec, const pipc_
     if (own)
         return own;
     count(p, recs);
-    if (p->probed)
-        pipc__log(PIPC__LOG_INFO, "paths: %s (probed in %.1f ms, %d known from before)",
-                  pipc__paths_describe(p, text, sizeof(text)), p->probe.took_usec * 1e-3,
-                  p->probe.known);
+    tell(p);
     return judge(p, recs, err);
 }
 

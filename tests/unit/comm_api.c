@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -438,6 +439,62 @@ static void a_missing_plugin_gets_one_line(void **state)
     }
 }
 
+/* --- srun --pcie-ipc=verbose ------------------------------------------------------------------------ */
+
+typedef struct loud {
+    const char *verbose;  /* PCIE_IPC_VERBOSE; NULL: not set */
+    bool takes_log;       /* the program calls pipc_set_log() */
+    const char *path;     /* of the environment; NULL: not set */
+    const char *words;    /* on rank 0's standard error; NULL: it stays empty, as rank 1's does */
+} loud_t;
+
+static int to_a_file(ranks_t *all, int rank, void *arg)
+{
+    const loud_t *l = arg;
+    struct meeting m = {all, rank, 0, -1};
+    char text[512] = "", prefix[] = "";
+    FILE *file = tmpfile();
+    pipc_comm_t *comm;
+
+    MUST(file);
+    l->verbose ? setenv("PCIE_IPC_VERBOSE", l->verbose, 1) : unsetenv("PCIE_IPC_VERBOSE");
+    l->path ? setenv("PCIE_IPC_PATH", l->path, 1) : unsetenv("PCIE_IPC_PATH");
+    if (l->takes_log)
+        pipc_set_log(keep_line, prefix);
+    int kept = dup(2);
+    MUST(dup2(fileno(file), 2) == 2);
+    pipc_status_t st = create_with(&m, &comm);
+    MUST(dup2(kept, 2) == 2);
+    MUST(!st && !pipc_comm_destroy(comm));
+    rewind(file);
+    size_t n = fread(text, 1, sizeof(text) - 1, file);
+    fclose(file);
+    text[n] = '\0';
+    if (rank || !l->words)
+        MUST(!n);
+    else
+        MUST(strstr(text, l->words) && text[n - 1] == '\n');
+    return 0;
+}
+
+static void verbose_shows_the_paths(void **state)
+{
+    static const loud_t cases[] = {
+        {NULL, false, NULL, NULL},
+        {"1", false, NULL, "pcie-ipc: paths: p2p 2 pairs, host 0\n"},
+        {"1", false, "host", "pcie-ipc: paths: p2p 0 pairs, host 2\n"},
+        {"1", true, NULL, NULL},
+        {"yes", false, NULL, NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        loud_t l = cases[i];
+        if (ranks_run(2, to_a_file, &l, 10))
+            fail_msg("case %zu", i);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +509,7 @@ int main(void)
         cmocka_unit_test(callbacks_are_judged),
         cmocka_unit_test(the_version_is_the_package),
         cmocka_unit_test(a_missing_plugin_gets_one_line),
+        cmocka_unit_test(verbose_shows_the_paths),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,8 +50,9 @@ typedef enum pipc_log_level {
  * must not call pcie-ipc. @line is borrowed for the call. */
 typedef void (*pipc_log_fn_t)(void *arg, pipc_log_level_t level, const char *line);
 
-/* The library never prints: it gives lines to @fn (NULL, the default: to nobody). For the whole
- * process; set it before the first communicator exists. */
+/* The library gives lines to @fn (NULL: to nobody) and prints none itself. For the whole process; set
+ * it before the first communicator exists. Where this is never called, nobody gets them, but with
+ * PCIE_IPC_VERBOSE=1, which srun --pcie-ipc=verbose sets, they go to standard error. */
 PIPC_EXPORT void pipc_set_log(pipc_log_fn_t fn, void *arg);
 
 /* --- communicators ---------------------------------------------------------------------------- */

@@ -25,7 +25,7 @@ static int complain(const bench_t *b, const pipc__error_t *err)
 static void log_line(void *arg, pipc__log_level_t level, const char *line)
 {
     (void)arg;
-    if (level <= PIPC__LOG_WARN)
+    if (level <= (pipc__log_is_verbose() ? PIPC__LOG_INFO : PIPC__LOG_WARN))
         fprintf(stderr, "pcie-ipc-bench: %s\n", line);
 }
 

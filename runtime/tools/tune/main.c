@@ -208,7 +208,7 @@ static int show(const tune_t *t)
 static void log_line(void *arg, pipc__log_level_t level, const char *line)
 {
     (void)arg;
-    if (level <= PIPC__LOG_WARN)
+    if (level <= (pipc__log_is_verbose() ? PIPC__LOG_INFO : PIPC__LOG_WARN))
         fprintf(stderr, "pcie-ipc-tune: %s\n", line);
 }
 
