@@ -176,6 +176,9 @@ typedef struct misfits {
 
 _Static_assert(PIPC__TABLE_ROWS <= 64, "a bit a row");
 
+/* A row without an end is asked for messages of this size: no memory holds more. */
+#define LARGEST ((size_t)1 << 40)
+
 /* From the smallest message of a row to the largest; NCCL is not the executor's. */
 static misfits_t find_misfits(const pipc_comm_t *c)
 {
@@ -186,9 +189,10 @@ static misfits_t find_misfits(const pipc_comm_t *c)
             const pipc__table_row_t *r = &c->table.row[i];
             pipc__choice_t choice = graph ? r->graph : r->eager;
             size_t least = i ? r[-1].max_bytes + 1 : 1;
+            size_t most = r->max_bytes < LARGEST ? r->max_bytes : LARGEST;
             if (choice.algo != PIPC__ALGO_NCCL && choice.proto != PIPC__PROTO_SIMPLE &&
                 !(pipc__comm_can(c, choice, least, graph) &&
-                  pipc__comm_can(c, choice, r->max_bytes, graph)))
+                  pipc__comm_can(c, choice, most, graph)))
                 m.row[graph] |= (uint64_t)1 << i;
         }
     return m;

@@ -149,13 +149,13 @@ static void what_an_executor_lacks_is_simple(void **state)
          "1000 one-shot/ll one-shot/ll; 5000 ring one-shot; max one-shot nccl",
          {true,
           {{[PIPC__PROTO_LL] = ALL, [PIPC__PROTO_PUSH] = ALL, [PIPC__PROTO_CE] = ALL}, LL_ONLY}}},
-        /* both ends of a row count: 1001 is too small for push, and the last row ends nowhere */
+        /* both ends of a row count: 1001 is too small for push, and the last row goes on for ever */
         {wish,
          "1000 one-shot/ll one-shot/ll; 5000 ring one-shot; max one-shot nccl",
          {true,
           {{[PIPC__PROTO_LL] = ALL,
             [PIPC__PROTO_PUSH] = {true, true, 1002, SIZE_MAX},
-            [PIPC__PROTO_CE] = {true, true, 0, SIZE_MAX - 1}},
+            [PIPC__PROTO_CE] = {true, true, 0, (size_t)1 << 39}},
            {[PIPC__PROTO_LL] = ALL, [PIPC__PROTO_PUSH] = ALL, [PIPC__PROTO_CE] = ALL}}}},
         /* eager and graphs apart */
         {"max one-shot/ce one-shot/ce",
