@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """measure_summary.py FOLDER: Markdown on what tests/measure-gpu measured there, and the goals beside it.
 
-Reads FOLDER/{peer,host,sms,auto}-{eager,graph}.json, those that are there.  Ratios are the peer's time / ours."""
+Reads FOLDER/{peer,host,sms,auto,overlap}-{eager,graph}.json, those that are there.  Ratios are the peer's time / ours."""
 import json
 import math
 import os
@@ -16,7 +16,7 @@ SLACK_USEC = 0.5
 def load(folder):
     """{(part, mode): document}"""
     docs = {}
-    for part in ("peer", "host", "sms", "auto"):
+    for part in ("peer", "host", "sms", "auto", "overlap"):
         for mode in ("eager", "graph"):
             path = os.path.join(folder, "%s-%s.json" % (part, mode))
             if os.path.exists(path):
@@ -106,6 +106,31 @@ def ways(doc):
                     + [text(own_usec(cell, n)) for n in names]
                     + [text(cell["variants"].get(p, {}).get("usec")) for p in peers])
     return table(head, rows)
+
+
+def overlaps(doc):
+    """A row a size and side: what calls and arithmetic do to each other"""
+    head = ["size", "", "calls us", "beside", "x", "arithmetic us", "beside", "x"]
+    rows = []
+    for row in doc["rows"]:
+        for side, name in (("own", choice(row)), ("peer", "nccl " + (row["out_of_place"]["peer_best"] or ""))):
+            o = (row["overlap"] or {}).get(side)
+            if o:
+                rows.append([size(row["bytes"]), name]
+                            + [text(o[what + "_" + key], "%.3f" if key == "slowdown" else "%.2f")
+                               for what in ("calls", "compute") for key in ("alone_usec", "beside_usec", "slowdown")])
+    return table(head, rows)
+
+
+def show(part, doc):
+    if part == "overlap":
+        print(overlaps(doc))
+    elif part in ("peer", "host"):
+        print(against_peer(doc))
+        if len(doc["beside"]) > 1:
+            print(ways(doc))
+    else:
+        print(ways(doc))
 
 
 # --- the goals -----------------------------------------------------------------------------------
@@ -228,8 +253,9 @@ def main(folder):
     judges = {"peer": judge_peer, "host": judge_host, "sms": judge_sms, "auto": judge_auto}
     for (part, mode), doc in docs.items():
         print("## %s, %s (path %s, table %s)\n" % (part, mode, doc["path"], os.path.basename(doc["table"])))
-        print(against_peer(doc) if part in ("peer", "host") else ways(doc))
-        judges[part](goals, doc, mode)
+        show(part, doc)
+        if part in judges:
+            judges[part](goals, doc, mode)
     goals.none("wrong values", [(c["wrong"], "%s %s: %s" % (part, mode, label(r, p))) for (part, mode), doc in docs.items()
                                 for r, p, c in cells(doc) if c["wrong"] is not None])
     if any(part == "host" for part, _ in docs):

@@ -47,7 +47,13 @@ def row(size, plan, usec, beside, variants):
     best = min(variants, key=variants.get, default=None)
     cell = dict(figures(usec), busbw_gbps=size / usec * 1e-3, wrong=0, peer_usec=variants.get(best), peer_best=best,
                 beside={k: figures(v) for k, v in beside.items()}, variants={k: figures(v) for k, v in variants.items()})
-    return {"bytes": size, "plan": plan, "proto": "simple", "out_of_place": cell, "in_place": cell}
+    return {"bytes": size, "plan": plan, "proto": "simple", "out_of_place": cell, "in_place": cell, "overlap": None}
+
+
+def beside(row, calls, compute):
+    side = {"calls_alone_usec": 10, "calls_beside_usec": 10 * calls, "calls_slowdown": calls,
+            "compute_alone_usec": 20, "compute_beside_usec": 20 * compute, "compute_slowdown": compute}
+    return dict(row, overlap={"own": side, "peer": None})
 
 
 K, M = 1 << 10, 1 << 20
@@ -99,4 +105,9 @@ known auto-eager '[row(K, "nccl", 4.4, {"one-shot": 4}, {"default": 5}), row(M, 
 summary
 is 'auto: 3 % or half a microsecond, not more' \
     "$(goal 'auto: behind the better of own and NCCL (as it is called) by at most 3 % or 0.5 us, eager')" '0.962 FAIL'
+
+known overlap-eager '[beside(row(M, "one-shot", 10, {}, {}), 1.5, 1.25)]'
+summary
+like 'calls and arithmetic beside each other' "$(cat out)" \
+    '^\| 1 MB \| one-shot \| 10.00 \| 15.00 \| 1.500 \| 20.00 \| 25.00 \| 1.250 \|$'
 done_testing
