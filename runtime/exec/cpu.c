@@ -11,7 +11,11 @@
  * was signalled; 64 bits, so that a flag which a plan leaves unused for long never looks like one
  * from the future. Round g uses flags g mod 2, as it uses area g mod 2: in another plan a flag may
  * be another rank's, whose signal of the next round must not be overtaken by the last one of this
- * one. Pages that no plan touches cost nothing.
+ * one. Pages that no plan touches cost nothing; those that one does are there before its first
+ * call.
+ *
+ * However large an area is, slots have at most SLOT_BYTES_MAX: what is pushed is still in a cache
+ * when it is summed, and a large message takes many rounds in the same few hundred kilobytes.
  *
  * Stages take turns on the thread: each runs until it meets a flag that has not come, and when all
  * stand at one, the thread sleeps until any of them comes. A stage has a round of its own: what
@@ -21,7 +25,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "runtime/exec/copy.h"
 #include "runtime/exec/perturb.h"
 #include "runtime/exec/reduce.h"
 
@@ -32,10 +39,14 @@ typedef struct flag {
 typedef struct cpu_exec {
     pipc__exec_t base;
     int rank, size;
-    size_t area_bytes, half_bytes;
+    size_t area_bytes, half_bytes, cache_bytes;
     uint64_t round; /* last round of the last call, counted over all calls */
     pipc__segment_t own, seg[PIPC__RANKS_MAX];
 } cpu_exec_t;
+
+/* Measured with 1 MB of second-level cache a core, 2 and 4 ranks: half of it costs more meetings of
+ * the ranks, twice as much begins to leave that cache (doc/measurements.md). */
+#define SLOT_BYTES_MAX ((size_t)128 << 10)
 
 #define FLAGS_BYTES (PIPC__BUFFERS * PIPC__FLAGS_MAX * sizeof(flag_t))
 
@@ -94,6 +105,7 @@ static pipc_status_t connect_peers(pipc__exec_t *exec, int rank, int size,
 
     x->rank = rank;
     x->size = size;
+    x->cache_bytes = PIPC__CACHE_BYTES(pipc__copy_cache_bytes());
     for (int r = 0; r < size; r++) {
         pipc__segment_handle_t h;
         pipc__error_t why;
@@ -106,18 +118,71 @@ static pipc_status_t connect_peers(pipc__exec_t *exec, int rank, int size,
     return PIPC_OK;
 }
 
+/* --- staging ---------------------------------------------------------------------------------- */
+
+static size_t slot_bytes(const cpu_exec_t *x, const pipc__plan_t *plan)
+{
+    size_t room = pipc__lane_slot_bytes(x->area_bytes, plan->nslots, 1);
+
+    return room < SLOT_BYTES_MAX ? room : SLOT_BYTES_MAX;
+}
+
+static bool is_staged(pipc__ref_t ref)
+{
+    return ref.place == PIPC__SLOT || ref.place == PIPC__HOST;
+}
+
+static char *slot_at(const cpu_exec_t *x, pipc__ref_t ref, uint64_t area, size_t bytes)
+{
+    return memory_of(x, ref.rank, ref.place) + FLAGS_BYTES + area * x->area_bytes +
+           ref.slot * bytes;
+}
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+/* Have the pages and this process's ways to them made now. Where the kernel can't, the first calls
+ * fault them in. */
+static void populate(char *at, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), skew = (uintptr_t)at % page;
+
+    (void)madvise(at - skew, bytes + skew, MADV_POPULATE_WRITE);
+}
+
+static void populate_op(const cpu_exec_t *x, const pipc__op_t *op, size_t bytes)
+{
+    if (op->kind == PIPC__SIGNAL || op->kind == PIPC__WAIT)
+        populate(memory_of(x, op->kind == PIPC__SIGNAL ? op->peer : x->rank, op->dst.place),
+                 FLAGS_BYTES);
+    for (uint64_t area = 0; op->nsrc && area < PIPC__BUFFERS; area++) {
+        if (is_staged(op->dst))
+            populate(slot_at(x, op->dst, area, bytes), bytes);
+        for (int i = 0; i < op->nsrc; i++)
+            if (is_staged(op->src[i]))
+                populate(slot_at(x, op->src[i], area, bytes), bytes);
+    }
+}
+
 static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err)
 {
     const cpu_exec_t *x = self(exec);
+    size_t bytes = slot_bytes(x, plan);
 
-    if (pipc__lane_slot_bytes(x->area_bytes, plan->nslots, 1))
-        return PIPC_OK;
-    return pipc__fail(err, PIPC_ERR_INVALID,
-                      "staging of %zu bytes is too small for plan %s with %d "
-                      "ranks; give %d or more",
-                      PIPC__BUFFERS * x->area_bytes, plan->name, plan->nranks,
-                      PIPC__BUFFERS * plan->nslots * 4096);
+    if (!bytes)
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "staging of %zu bytes is too small for plan %s with %d "
+                          "ranks; give %d or more",
+                          PIPC__BUFFERS * x->area_bytes, plan->name, plan->nranks,
+                          PIPC__BUFFERS * plan->nslots * 4096);
+    for (int i = 0; i < plan->nstages; i++)
+        for (int step = 0; step < plan->program[x->rank][i].nops; step++)
+            populate_op(x, &plan->program[x->rank][i].ops[step], bytes);
+    return PIPC_OK;
 }
+
+/* --- calls ------------------------------------------------------------------------------------ */
 
 /* Where a stage of a call stands. */
 typedef struct cpu_stage {
@@ -133,7 +198,8 @@ typedef struct cpu_run {
     const cpu_exec_t *x;
     const pipc__exec_call_t *call;
     size_t elem_bytes, slot_bytes, round_elems;
-    int pieces; /* chunks of a round in each block that the call's count is for */
+    bool past_caches; /* the output is written past them */
+    int pieces;       /* chunks of a round in each block that the call's count is for */
     cpu_stage_t stage[PIPC__STAGES_MAX];
 } cpu_run_t;
 
@@ -151,14 +217,30 @@ static char *locate(const cpu_run_t *k, const cpu_stage_t *s, pipc__ref_t ref, i
     size_t at;
 
     *n = pipc__split_part(s->split, s->count, chunk % k->pieces, 0, &at);
-    if (ref.place == PIPC__SLOT || ref.place == PIPC__HOST)
-        return memory_of(k->x, ref.rank, ref.place) + FLAGS_BYTES +
-               PIPC__AREA(s->round) * k->x->area_bytes + ref.slot * k->slot_bytes;
+    if (is_staged(ref))
+        return slot_at(k->x, ref, PIPC__AREA(s->round), k->slot_bytes);
     at += s->first;
     if (has_blocks(call->plan, ref.place))
         at += (size_t)(chunk / k->pieces) * call->count;
     return (char *)((uintptr_t)(ref.place == PIPC__INPUT ? call->send : call->recv) +
                     at * k->elem_bytes);
+}
+
+/* Do the ranks' buffers exceed their caches? Then an output that is written past them saves the
+ * reading of its lines, a third of what the message moves. What is reduced is often read again at
+ * once, to be pushed, and what is done in place was read already: both stay in the caches. */
+static bool exceeds_caches(const cpu_exec_t *x, const pipc__exec_call_t *call, size_t elem_bytes)
+{
+    return call->send != call->recv &&
+           call->count > x->cache_bytes / elem_bytes / 2 / (size_t)x->size;
+}
+
+static void copy(const cpu_run_t *k, const pipc__op_t *op, char *dst, const void *src, size_t bytes)
+{
+    if (k->past_caches && op->dst.place == PIPC__OUTPUT)
+        pipc__copy_past_caches(dst, src, bytes);
+    else
+        memcpy(dst, src, bytes);
 }
 
 static void copy_or_reduce(const cpu_run_t *k, const cpu_stage_t *s, const pipc__op_t *op)
@@ -175,7 +257,7 @@ static void copy_or_reduce(const cpu_run_t *k, const cpu_stage_t *s, const pipc_
         return;
     /* A reduction of one source is that of one rank: its pre- and post-op change nothing. */
     if (op->nsrc == 1 && dst != src[0])
-        memcpy(dst, src[0], n * k->elem_bytes);
+        copy(k, op, dst, src[0], n * k->elem_bytes);
     else if (op->nsrc > 1)
         pipc__reduce(&how, dst, src, n);
 }
@@ -285,7 +367,8 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
     cpu_run_t k = {.x = x, .call = call, .elem_bytes = pipc_dtype_bytes(call->dtype)};
 
     k.pieces = plan->collective == PIPC__ALLREDUCE ? plan->nchunks : plan->nchunks / plan->nranks;
-    k.slot_bytes = pipc__lane_slot_bytes(x->area_bytes, plan->nslots, 1);
+    k.past_caches = exceeds_caches(x, call, k.elem_bytes);
+    k.slot_bytes = slot_bytes(x, plan);
     k.round_elems = pipc__round_elems(k.slot_bytes, k.elem_bytes, k.pieces, 1);
     for (int i = 0; i < plan->nstages; i++) {
         k.stage[i] = (cpu_stage_t){.program = &plan->program[x->rank][i], .round = x->round};

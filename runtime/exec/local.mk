@@ -2,6 +2,7 @@
 noinst_LTLIBRARIES += libpipc-exec.la
 EXEC_CPU_SOURCES = \
 	runtime/exec/control.c runtime/exec/control.h \
+	runtime/exec/copy.c runtime/exec/copy.h \
 	runtime/exec/cpu.c \
 	runtime/exec/exec.c runtime/exec/exec.h \
 	runtime/exec/layout.c runtime/exec/layout.h \

@@ -132,6 +132,22 @@ static exec_loss_t make_loss(int victim)
     return (exec_loss_t){.job = make_job(small_counts, -1, 0), .victim = victim};
 }
 
+/* More than slots have at most, in an area that would hold all of it. */
+static void a_large_area_is_used_in_pieces(void **state)
+{
+    static const size_t large[] = {200000, 32769, 400001, 65536,  3,    300017,
+                                   131072, 1,     250000, 99999, 4};
+
+    (void)state;
+    for (int n = 2; n <= 4; n++)
+        for (int plan = 0; plan < PIPC__PLAN_KINDS_PLAIN; plan++) {
+            exec_job_t job = make_job(large, plan, 11);
+            job.staging_bytes = 16 << 20;
+            if (ranks_run(n, exec_job_body, &job, 60))
+                fail_msg("%d ranks, plan %d", n, plan);
+        }
+}
+
 static void a_dead_peer_is_named_at_once(void **state)
 {
     (void)state;
@@ -292,6 +308,7 @@ int main(void)
         cmocka_unit_test(each_wait_of_stages_is_needed),
         cmocka_unit_test(the_second_staging_area_is_needed),
 #else
+        cmocka_unit_test(a_large_area_is_used_in_pieces),
         cmocka_unit_test(a_dead_peer_is_named_at_once),
         cmocka_unit_test(a_dead_peer_is_named_in_stages_too),
         cmocka_unit_test(an_abort_reaches_every_rank),

@@ -54,6 +54,13 @@ tests_unit_reduce_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_reduce_LDADD = libpipc-exec.la $(UNIT_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/copy
+endif
+tests_unit_copy_SOURCES = tests/unit/copy.c
+tests_unit_copy_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_copy_LDADD = libpipc-exec.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/bench_data
 endif
 tests_unit_bench_data_SOURCES = tests/unit/bench_data.c \
@@ -82,6 +89,17 @@ check_PROGRAMS += tests/unit/random_cpu
 endif
 tests_unit_random_cpu_SOURCES = tests/unit/random_cpu.c $(RANDOM_TEST)
 tests_unit_random_cpu_LDADD = libpipc-comm.la
+
+# What calls and communicators leave behind, on the CPU; tests/gpu has the same on GPUs.
+LIFE_TEST = tests/unit/life.c tests/unit/life.h tests/unit/ranks.c tests/unit/ranks.h
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/life_cpu tests/unit/no_malloc
+endif
+tests_unit_life_cpu_SOURCES = tests/unit/life_cpu.c $(LIFE_TEST)
+tests_unit_life_cpu_LDADD = libpipc-comm.la
+tests_unit_no_malloc_SOURCES = tests/unit/no_malloc.c tests/unit/mallocs.c tests/unit/mallocs.h \
+	tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_no_malloc_LDADD = libpipc-comm.la
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/spank_place
