@@ -333,7 +333,8 @@ tests_unit_nccl_fake_la_SOURCES = tests/unit/nccl_fake.c
 tests_unit_nccl_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/bench_results tests/unit/bench_chart tests/unit/bench_nccl tests/unit/bench_overlap
+check_PROGRAMS += tests/unit/bench_results tests/unit/bench_chart tests/unit/bench_nccl tests/unit/bench_overlap \
+	tests/unit/bench_turns
 check_LTLIBRARIES += tests/unit/bench_nccl_fake.la
 endif
 tests_unit_bench_results_SOURCES = tests/unit/bench_results.c \
@@ -355,6 +356,12 @@ tests_unit_bench_overlap_SOURCES = tests/unit/bench_overlap.c \
 	runtime/tools/bench/results.c
 tests_unit_bench_overlap_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bench_overlap_LDADD = libpipc-comm.la $(CMOCKA_LIBS) -lm
+tests_unit_bench_turns_SOURCES = tests/unit/bench_turns.c \
+	runtime/tools/bench/beside.c runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c \
+	runtime/tools/bench/measure.c runtime/tools/bench/overlap.c runtime/tools/bench/peer.c \
+	runtime/tools/bench/results.c
+tests_unit_bench_turns_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bench_turns_LDADD = libpipc-comm.la $(CMOCKA_LIBS) -lm
 tests_unit_bench_nccl_fake_la_SOURCES = tests/unit/bench_nccl_fake.c
 tests_unit_bench_nccl_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
@@ -392,3 +399,22 @@ tests_unit_replay_SOURCES = tests/unit/replay.c
 tests_unit_replay_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_replay_LDADD = libpipc-replay.la $(UNIT_LIBS)
 tests_unit_replay_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+
+# Kernels on the CPU. tests/emulate comes first in the list of folders: what stands in for PTX is found
+# there. Kernels are nvcc's to warn of.
+if HAVE_CMOCKA
+if HAVE_CXX
+check_PROGRAMS += tests/unit/kernels_perturb
+endif
+endif
+tests_unit_kernels_perturb_SOURCES = tests/unit/kernels.c \
+	tests/emulate/cuda.h \
+	tests/emulate/emulate.c tests/emulate/emulate.h \
+	tests/emulate/kernels.h tests/emulate/kernels/every.cuh tests/emulate/kernels/ptx.cuh \
+	tests/emulate/ll.cc \
+	tests/emulate/world.c tests/emulate/world.h \
+	tests/unit/values.c tests/unit/values.h
+tests_unit_kernels_perturb_CPPFLAGS = -I$(top_srcdir)/tests/emulate $(AM_CPPFLAGS) -DPIPC_PERTURB
+tests_unit_kernels_perturb_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_kernels_perturb_CXXFLAGS = -std=gnu++14 -ffp-contract=off -w
+tests_unit_kernels_perturb_LDADD = libpipc-replay.la $(UNIT_LIBS)
