@@ -25,6 +25,8 @@
 #ifndef PIPC_KERNELS_CE_H
 #define PIPC_KERNELS_CE_H
 
+#include <stdbool.h>
+
 #include "kernels/allreduce.h"
 #include "runtime/plan/proto.h"
 

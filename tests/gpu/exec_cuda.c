@@ -30,6 +30,7 @@
 #include "runtime/exec/perturb.h"
 #include "runtime/exec/cuda_exec.h"
 #include "runtime/plan/generate.h"
+#include "tests/gpu/ce.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/graphs.h"
 #include "tests/gpu/timing.h"
@@ -585,13 +586,20 @@ static int all_tests(void)
         cmocka_unit_test(plans_in_stages_are_right),
         cmocka_unit_test(plans_over_host_memory_are_right),
         cmocka_unit_test(ll_is_right_alone_and_among_other_calls),
+        cmocka_unit_test(ce_is_right_alone_and_among_other_calls),
+        cmocka_unit_test(ce_leaves_the_input_alone_before_the_call_and_behind_it),
+        cmocka_unit_test(ce_is_right_where_streams_share_queues),
 #ifdef PIPC_PERTURB
+        cmocka_unit_test(ce_needs_each_of_its_waits),
         cmocka_unit_test(each_check_of_ll_is_needed),
         cmocka_unit_test(old_packets_are_overwritten_in_time),
         cmocka_unit_test(each_wait_is_needed),
         cmocka_unit_test(each_wait_of_stages_is_needed),
         cmocka_unit_test(the_second_staging_area_is_needed),
 #else
+        cmocka_unit_test(ce_ends_when_a_peer_dies_or_aborts),
+        cmocka_unit_test(ce_waits_for_a_late_peer),
+        cmocka_unit_test(ce_is_not_captured),
         cmocka_unit_test(a_thread_without_context_is_told),
         cmocka_unit_test(a_dead_peer_is_named_at_once),
         cmocka_unit_test(a_dead_peer_is_named_in_stages_too),

@@ -9,6 +9,7 @@
 /* GPUs that can be used; with 0 @why (of 512 bytes) says why there is none. Asks in a process of
  * its own, since a process that has used CUDA can't fork ranks that use it. */
 int gpu_count(char *why);
+extern int gpu_found; /* what it said last */
 
 /* Of this rank's process, after exec_memory_gpu.begin(): rank r has GPU r modulo their number. */
 extern const exec_memory_t exec_memory_gpu;

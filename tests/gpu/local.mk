@@ -1,5 +1,5 @@
 # tests/gpu/local.mk - tests that need GPUs; they skip where there are none
-EXEC_CUDA_TEST = tests/gpu/exec_cuda.c tests/gpu/gpu.c tests/gpu/gpu.h \
+EXEC_CUDA_TEST = tests/gpu/exec_cuda.c tests/gpu/ce.c tests/gpu/ce.h tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/gpu/graphs.c tests/gpu/graphs.h \
 	tests/gpu/timing.c tests/gpu/timing.h \
 	tests/unit/exec_calls.c tests/unit/exec_calls.h tests/unit/rank_exec.c tests/unit/rank_exec.h \

@@ -8,7 +8,7 @@ reports=${PIPC_BUILDDIR:-$top}/kernels
 
 [ -f "$reports/allreduce.ptxas" ] || skip_all 'no kernels were built here'
 
-for name in allreduce ll; do
+for name in allreduce ll ce; do
     report=$reports/$name.ptxas
     kernels=$(grep -c 'Compiling entry function' "$report")
     clean=$(grep -c ' 0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads' "$report")
