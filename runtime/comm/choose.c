@@ -231,31 +231,40 @@ pipc_status_t pipc__choose_fit(pipc_comm_t *c, pipc_status_t own, pipc__error_t 
     return PIPC_OK;
 }
 
+/* Rank @failed failed with @st, and NCCL is not there (@why). A rank that failed itself has more to
+ * say: @own, with its text in @err. */
+static pipc_status_t refuse(const pipc_comm_t *c, pipc_status_t own, int failed, pipc_status_t st,
+                            const pipc__error_t *why, pipc__error_t *err)
+{
+    char name[128];
+
+    if (own) {
+        pipc__error_t mine = *err;
+        return pipc__fail(err, own, "%.330s; and NCCL can't take over: %s", mine.text, why->text);
+    }
+    return pipc__fail(err, st, "%s failed, and NCCL can't take over: %s",
+                      pipc__control_name(c->ctl, failed, name, sizeof(name)), why->text);
+}
+
 pipc_status_t pipc__choose_fallback(pipc_comm_t *c, const pipc__wish_t *wish, pipc_status_t own,
                                     pipc__error_t *err)
 {
     int mine = own, all[PIPC__RANKS_MAX], failed = -1;
     pipc__error_t why;
     bool hopeless = false;
-    char name[128];
 
-    if (!wish->on_gpu || wish->kind >= 0 || wish->config->path == PIPC_PATH_P2P)
+    if (!wish->on_gpu || (wish->kind >= 0 && wish->kind != PIPC__ALGO_NCCL) ||
+        wish->config->path == PIPC_PATH_P2P)
         return own;
     pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, &why);
     for (int r = 0; !st && r < c->size; r++) {
-        hopeless |= all[r] && all[r] != PIPC_ERR_UNREACHABLE;
+        hopeless |= all[r] && all[r] != PIPC_ERR_UNREACHABLE && all[r] != PIPC_ERR_UNSUPPORTED;
         failed = failed < 0 && all[r] ? r : failed;
     }
     if (st || failed < 0 || hopeless)
         return own;
-    if (!c->nccl && make_nccl(c, wish, &why)) {
-        if (own)
-            return own;
-        return pipc__fail(err, (pipc_status_t)all[failed],
-                          "%s could not reach its peers, and NCCL "
-                          "can't take their place: %s",
-                          pipc__control_name(c->ctl, failed, name, sizeof(name)), why.text);
-    }
+    if (!c->nccl && make_nccl(c, wish, &why))
+        return refuse(c, own, failed, (pipc_status_t)all[failed], &why, err);
     if (c->rank == failed)
         pipc__log(PIPC__LOG_WARN, "NCCL does it all: %s", err->text);
     c->table = pipc__table_fixed(PIPC__ALGO_NCCL);

@@ -64,6 +64,22 @@ CLEANFILES += tests/gpu/*.fatbin tests/gpu/*.ptxas tests/gpu/*_fatbin.c
 
 LINT_TESTS += tests/gpu/spills.t
 
+# GPUs that there are no kernels for, told by a library with the driver's names.
+if HAVE_CUDA
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/cuda_unfit
+check_LTLIBRARIES += tests/unit/libcuda.la
+endif
+endif
+tests_unit_cuda_unfit_SOURCES = tests/unit/cuda_unfit.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_cuda_unfit_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_cuda_unfit_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+EXTRA_tests_unit_cuda_unfit_DEPENDENCIES = tests/unit/libcuda.la tests/unit/nccl_fake.la
+tests_unit_libcuda_la_SOURCES = tests/unit/cuda_fake.c tests/unit/cuda_fake_not.c \
+	runtime/exec/fatbin.c runtime/exec/fatbin.h
+tests_unit_libcuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_libcuda_la_LDFLAGS = -shared -rpath /nowhere -version-info 1:0:0
+
 # These need no GPU, and no CUDA to build.
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/ce tests/unit/cuda_lanes tests/unit/fatbin
