@@ -400,8 +400,7 @@ tests_unit_replay_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_replay_LDADD = libpipc-replay.la $(UNIT_LIBS)
 tests_unit_replay_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
-# Kernels on the CPU. tests/emulate comes first in the list of folders: what stands in for PTX is found
-# there. Kernels are nvcc's to warn of.
+# Kernels on the CPU. What to warn of in their source nvcc knows.
 if HAVE_CMOCKA
 if HAVE_CXX
 check_PROGRAMS += tests/unit/kernels_perturb
@@ -410,11 +409,10 @@ endif
 tests_unit_kernels_perturb_SOURCES = tests/unit/kernels.c \
 	tests/emulate/cuda.h \
 	tests/emulate/emulate.c tests/emulate/emulate.h \
-	tests/emulate/kernels.h tests/emulate/kernels/every.cuh tests/emulate/kernels/ptx.cuh \
-	tests/emulate/ll.cc \
+	tests/emulate/every.cuh tests/emulate/kernels.h tests/emulate/ll.cc tests/emulate/ptx.cuh \
 	tests/emulate/world.c tests/emulate/world.h \
 	tests/unit/values.c tests/unit/values.h
-tests_unit_kernels_perturb_CPPFLAGS = -I$(top_srcdir)/tests/emulate $(AM_CPPFLAGS) -DPIPC_PERTURB
+tests_unit_kernels_perturb_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_PERTURB
 tests_unit_kernels_perturb_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_kernels_perturb_CXXFLAGS = -std=gnu++14 -ffp-contract=off -w
 tests_unit_kernels_perturb_LDADD = libpipc-replay.la $(UNIT_LIBS)
