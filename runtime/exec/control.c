@@ -232,7 +232,7 @@ static void choose_waits(pipc__control_t *ctl, int size)
         CPU_OR(&all, &all, &page_of(ctl, r)->cores);
     bool enough = CPU_COUNT(&all) >= size;
     ctl->spins = enough ? 4000 : 5;
-    ctl->yields = enough ? 0 : 1000; /* about a millisecond */
+    ctl->yields = enough ? 0 : 200; /* a few hundred microseconds */
 }
 
 pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
