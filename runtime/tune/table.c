@@ -3,7 +3,7 @@
  * The shipped rows are where measurement starts. Two ranks: one-shot moves as many bytes over the
  * link as two-shot and waits once, so it always wins on GPUs. More ranks: one-shot sends n - 1
  * copies and pays from about 64 KB (8 ranks) or 256 KB (4 ranks) on. On CPUs one thread does all
- * the copying, and the crossover is earlier.
+ * the copying, and the crossover is earlier: 32 KB with two ranks, 16 KB with four.
  *
  * Where ranks stand in groups, the links between groups carry S bytes each way with the island plan
  * and several times that with two-shot; what it costs, more waits in a row, is little from about a
@@ -75,7 +75,7 @@ static bool in_pairs(const pipc__shape_t *shape)
 static pipc__table_t plans_of(const pipc__shape_t *shape, bool on_gpu)
 {
     int n = shape->nranks;
-    size_t cross = on_gpu ? (n <= 4 ? 256 << 10 : 64 << 10) : 16 << 10;
+    size_t cross = on_gpu ? (n <= 4 ? KB(256) : KB(64)) : n <= 2 ? KB(32) : KB(16);
 
     if (shape->nlevels)
         return (pipc__table_t){3,

@@ -26,7 +26,7 @@ static const char whole[] = "# a comment before all else\n"
                             "\n"
                             "up-to 65536 eager one-shot/ll/8 graph one-shot/ll   # wins\n"
                             " up-to 98304\teager one-shot graph one-shot//16\r\n"
-                            "up-to max eager nccl graph one-shot/ce/32\n"
+                            "up-to max eager nccl graph one-shot/push/32\n"
                             "time 65536 eager one-shot/ll/8 3.610 3.800 200\n"
                             "time 65536 eager nccl:ring/ll 11.700 12.100 40";
 
@@ -54,7 +54,7 @@ static void a_table_is_read(void **state)
     assert_int_equal(f.table.row[0].eager.blocks, 8);
     assert_int_equal(f.table.row[1].graph.blocks, 16);
     assert_int_equal(f.table.row[2].eager.algo, PIPC__ALGO_NCCL);
-    assert_int_equal(f.table.row[2].graph.proto, PIPC__PROTO_CE);
+    assert_int_equal(f.table.row[2].graph.proto, PIPC__PROTO_PUSH);
     assert_true(f.table.row[2].max_bytes == SIZE_MAX);
     assert_int_equal(f.ntimes, 2);
     assert_string_equal(f.times[1].variant, "ring/ll");
@@ -115,6 +115,7 @@ static void a_wrong_table_is_refused_with_its_line(void **state)
         {HEAD "up-to 12 eager ring/ll graph ring\n" MAX_ROW, "t:2: no such choice"},
         {HEAD "up-to 12 eager ring/push graph ring\n" MAX_ROW, "t:2: no such choice"},
         {HEAD "up-to 12 eager two-shot/ce graph ring\n" MAX_ROW, "t:2: no such choice"},
+        {HEAD "up-to 12 eager one-shot/ce graph one-shot/ce\n" MAX_ROW, "t:2: protocol ce can't be"},
         {HEAD "up-to 12 eager ring//0 graph ring\n" MAX_ROW, "t:2: no such choice"},
         {HEAD "up-to 12 eager ring//1025 graph ring\n" MAX_ROW, "t:2: no such choice"},
         {HEAD "up-to 12 eager nccl/simple graph ring\n" MAX_ROW, "t:2: no such choice"},
@@ -228,7 +229,7 @@ static void rows_answer_for_their_sizes(void **state)
         {0, false, "one-shot/ll/8"},         {1, true, "one-shot/ll"},
         {65536, false, "one-shot/ll/8"},     {65537, false, "one-shot"},
         {98304, true, "one-shot/simple/16"}, {98305, false, "nccl"},
-        {SIZE_MAX, true, "one-shot/ce/32"},  {SIZE_MAX - 1, false, "nccl"},
+        {SIZE_MAX, true, "one-shot/push/32"},  {SIZE_MAX - 1, false, "nccl"},
     };
     pipc__table_file_t f;
     pipc__error_t err;
@@ -277,13 +278,13 @@ static void a_table_is_made_to_fit(void **state)
         const char *words; /* the rows afterwards: "MAX EAGER GRAPH; ..." */
     } cases[] = {
         {65536, "65536 one-shot/ll/8 one-shot/ll; 98304 one-shot one-shot/simple/16; "
-                "200000 ring one-shot/ce/32; max two-shot one-shot/ce/32; "},
+                "200000 ring one-shot/push/32; max two-shot one-shot/push/32; "},
         {1 << 20, "65536 one-shot/ll/8 one-shot/ll; 98304 one-shot one-shot/simple/16; "
-                  "max two-shot one-shot/ce/32; "},
+                  "max two-shot one-shot/push/32; "},
         {1000, "1000 one-shot/ll/8 one-shot/ll; 65536 one-shot one-shot; "
-               "98304 one-shot one-shot/simple/16; max two-shot one-shot/ce/32; "},
+               "98304 one-shot one-shot/simple/16; max two-shot one-shot/push/32; "},
         {0, "65536 one-shot one-shot; 98304 one-shot one-shot/simple/16; "
-            "max two-shot one-shot/ce/32; "},
+            "max two-shot one-shot/push/32; "},
     };
 
     (void)state;
@@ -506,6 +507,29 @@ static void gpus_begin_with_their_own_rows(void **state)
     }
 }
 
+static void cpus_copy_once_and_then_halve(void **state)
+{
+    static const struct {
+        int ranks;
+        const char *rows;
+    } cases[] = {
+        {2, "32768 one-shot; max two-shot"},
+        {4, "16384 one-shot; max two-shot"},
+        {16, "16384 one-shot; max two-shot"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < LEN(cases); i++) {
+        pipc__shape_t shape;
+        char got[512];
+        pipc__shape_flat(&shape, cases[i].ranks);
+        pipc__table_t t = pipc__table_default(&shape, false, 0);
+        describe(&t, got, sizeof(got));
+        if (strcmp(got, cases[i].rows))
+            fail_msg("case %zu: %s", i, got);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +546,7 @@ int main(void)
         cmocka_unit_test(what_falls_back_is_hopeless),
         cmocka_unit_test(a_tail_is_p99_of_enough_samples),
         cmocka_unit_test(gpus_begin_with_their_own_rows),
+        cmocka_unit_test(cpus_copy_once_and_then_halve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
