@@ -124,6 +124,8 @@ static pipc_status_t read_row(reader_t *r, char *const word[], int n)
         return wrong(r, "a row goes up to a number of bytes, or max");
     if (!pipc__choice_parse(&row.eager, word[3]) || !pipc__choice_parse(&row.graph, word[5]))
         return wrong(r, "no such choice; one is PLAN[/PROTOCOL[/BLOCKS]], or nccl");
+    if (row.graph.proto == PIPC__PROTO_CE)
+        return wrong(r, "protocol ce can't be captured into graphs");
     if (t->nrows == PIPC__TABLE_ROWS)
         return wrong(r, "too many rows");
     if (t->nrows && t->row[t->nrows - 1].max_bytes >= bytes)

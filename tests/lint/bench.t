@@ -19,7 +19,7 @@ for bad in '-b x' '-b -1' '-b 8Q' '-f 1' '-i 0' '-n 0' '-w -1' '-d moon' '-o moo
     '--proto moon' '--proto ll --plan ring' '--blocks 0' '--blocks x' '--sms 0' '--sms -1' '--sms most' '--sms 4x' \
     '--rounds 0' '--burst 0' '--time 0' '--burst-bytes 0' '--burst 2 --burst-bytes 4K' '--check-max x' \
     '--drop 1' '--drop x' '--beside moon' '--beside same@' '--beside same@0' '--beside nccl,' '--beside one-shot/ll/0' \
-    '--proto push --plan two-shot' '--beside same,same,same,same,same,same,same,same,same' '-n 1001 --rounds 1000' '-G 1001 --burst 1000' \
+    '--proto push --plan two-shot' '--proto ce -G 1' '--beside same,same,same,same,same,same,same,same,same' '-n 1001 --rounds 1000' '-G 1001 --burst 1000' \
     '--limit 0 --plot x' '--limit x --plot x' '--limit nan --plot x' '--limit 5' '--plot x -d all' '--plot x -o all'; do
     # shellcheck disable=SC2086 # words
     ok "refused: $bad" usage $bad

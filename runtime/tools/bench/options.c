@@ -366,6 +366,8 @@ static int judge(bench_options_t *o)
         return pipc__cli_usage(&cli, "--burst-bytes", "does not go with --burst");
     if (o->proto <= PIPC__PROTO_SIMPLE)
         return -1;
+    if (o->proto == PIPC__PROTO_CE && o->graph)
+        return pipc__cli_usage(&cli, "--proto", "ce can't be captured into graphs; leave out -G");
     if (strcmp(o->plan, "auto") && strcmp(o->plan, "one-shot"))
         return pipc__cli_usage(&cli, "--proto", "all but simple are for --plan one-shot alone");
     o->plan = "one-shot";
