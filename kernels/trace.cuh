@@ -20,6 +20,10 @@ static __device__ void trace(const pipc__trace_sink_t &sink, const pipc__event_t
         return;
     size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     uint32_t n = sink.count[thread]++;
+    if (sink.grid && !thread && !n) {
+        sink.grid[0] = gridDim.x;
+        sink.grid[1] = blockDim.x;
+    }
     if (n < sink.each)
         sink.events[thread * sink.each + n] = e;
 }

@@ -160,19 +160,11 @@ static pipc_status_t read_byte(pipc__replay_t *c, const pipc__event_t *e, pipc__
     return note_read(c, b) ? PIPC_OK : pipc__replay_no_memory(c);
 }
 
-/* Of a word with a flag in it all bytes came together. */
-static bool has_come(pipc__replay_t *c, const pipc__event_t *e, const pipc__byte_t *b)
-{
-    if (!b->came || b->flag != e->value)
-        return false;
-    pipc__replay_see(c, b->came);
-    return true;
-}
-
 pipc_status_t pipc__replay_read(pipc__replay_t *c, const pipc__event_t *e, bool *ran)
 {
     pipc_status_t st = judge_place(c, e);
     pipc__register_t *r = &c->actor[c->now - c->actor].reg[e->reg];
+    const uint32_t *seen = NULL;
 
     if (!st && !e->offset && r->n)
         memset(r->byte, 0, r->n * sizeof(*r->byte));
@@ -183,10 +175,11 @@ pipc_status_t pipc__replay_read(pipc__replay_t *c, const pipc__event_t *e, bool 
         pipc__byte_t *b = pipc__replay_byte(c, e->place, e->rank, e->at + i);
         if (!b)
             return pipc__replay_no_memory(c);
-        if (e->how == PIPC__RELAXED && !has_come(c, e, b)) {
-            *ran = false;
+        *ran = e->how == PIPC__PLAIN || (b->came && b->flag == e->value);
+        if (!*ran)
             return PIPC_OK;
-        }
+        if (e->how == PIPC__RELAXED && b->came != seen) /* bytes of a word come together */
+            pipc__replay_see(c, seen = b->came);
         st = read_byte(c, e, b, &to[i]);
     }
     return st;

@@ -64,6 +64,7 @@ typedef struct pipc__trace_sink {
     pipc__event_t *events; /* [blocks][threads of a block][each]; NULL: nowhere */
     uint32_t *count;       /* [blocks][threads of a block]; more than @each: some were lost */
     uint32_t each;
+    uint32_t *grid; /* thread 0 tells blocks and threads of a block; NULL: nobody asks */
 } pipc__trace_sink_t;
 
 #endif

@@ -62,6 +62,20 @@ tests/gpu/random_kernels.fatbin tests/gpu/random_kernels.cuda12.fatbin: tests/un
 EXTRA_DIST += tests/gpu/random_kernels.cu
 CLEANFILES += tests/gpu/*.fatbin tests/gpu/*.ptxas tests/gpu/*_fatbin.c
 
+# What kernels write down of themselves is proved right.
+if HAVE_CUDA
+if HAVE_CMOCKA
+check_PROGRAMS += tests/gpu/trace_cuda
+endif
+endif
+tests_gpu_trace_cuda_SOURCES = tests/gpu/trace_cuda.c tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/unit/exec_calls.h tests/unit/rank_exec.c tests/unit/rank_exec.h \
+	tests/unit/ranks.c tests/unit/ranks.h tests/unit/values.c tests/unit/values.h
+tests_gpu_trace_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
+tests_gpu_trace_cuda_CFLAGS = $(UNIT_CFLAGS)
+tests_gpu_trace_cuda_LDADD = libpipc-exec-cuda-perturb.la libpipc-exec-perturb.la \
+	libpipc-replay.la $(UNIT_LIBS)
+
 LINT_TESTS += tests/gpu/spills.t
 
 # GPUs that there are no kernels for, told by a library with the driver's names.
