@@ -218,11 +218,10 @@ static pipc_status_t connect_peer(pipc__control_t *ctl, int r, const pipc__segme
 
 /* Spin only where every rank can have a core of its own: a spinning rank that holds the core which
  * the awaited one needs makes both wait for the scheduler. With fewer cores a wait gives its core
- * to the next rank, which costs a tenth of a sleep and a wake-up; a few looks come first, for what
- * comes from another core. Where there are cores enough it goes to sleep without that: two ranks
- * that the scheduler has put on one core would yield to each other for ever, while a wake-up goes
- * to an idle core. The cores are those that the ranks may use together, not those of the machine:
- * a job may have some of them, or a rank one. */
+ * to the next rank at once, which costs a tenth of a sleep and a wake-up. Where there are cores
+ * enough it goes to sleep without that: two ranks that the scheduler has put on one core would
+ * yield to each other for ever, while a wake-up goes to an idle core. The cores are those that the
+ * ranks may use together, not those of the machine: a job may have some of them, or a rank one. */
 static void choose_waits(pipc__control_t *ctl, int size)
 {
     cpu_set_t all;
@@ -231,7 +230,7 @@ static void choose_waits(pipc__control_t *ctl, int size)
     for (int r = 0; r < size; r++)
         CPU_OR(&all, &all, &page_of(ctl, r)->cores);
     bool enough = CPU_COUNT(&all) >= size;
-    ctl->spins = enough ? 4000 : 5;
+    ctl->spins = enough ? 4000 : 0;
     ctl->yields = enough ? 0 : 200; /* a few hundred microseconds */
 }
 
