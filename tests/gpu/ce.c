@@ -27,7 +27,6 @@
 
 static const size_t counts[] = {1,      33,    257,     4097,    262143, 1000,
                                 300001, 65537, 1048571, 1048576, 2047,   130000};
-static const size_t long_counts[] = {1048576, 700001, 300001, 1048571};
 #define COUNT(list) (int)(sizeof(list) / sizeof((list)[0]))
 
 static const rank_plan_t by_device[] = {{PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT}};
@@ -351,6 +350,8 @@ void ce_is_not_captured(void **state)
 #else /* PIPC_PERTURB */
 
 /* --- negative controls ----------------------------------------------------------------------- */
+
+static const size_t long_counts[] = {1048576, 700001, 300001, 1048571};
 
 static void run_without(int wait, rank_plans_t plans,
                         int (*body)(ranks_t *all, int rank, void *arg))
