@@ -60,6 +60,7 @@ typedef struct pipc__cuda_capture {
 /* See cuda_order.c */
 typedef struct pipc__cuda_order {
     CUevent last;      /* behind the first @recorded launches, and behind each graph's */
+    CUevent joint;     /* nobody waits for it: see pipc__cuda_order_other() */
     uint64_t launched; /* launches outside of graphs */
     uint64_t recorded;
     bool counts;                    /* streams can wait for pipc__lane_state_t.calls */

@@ -42,6 +42,8 @@ pipc_status_t pipc__cuda_order_init(pipc__cuda_exec_t *x, pipc__error_t *err)
     int can = 0;
     pipc_status_t st = PIPC__CUDA_TRY(x->cu, err, EventCreate, &o->last, CU_EVENT_DISABLE_TIMING);
 
+    if (!st)
+        st = PIPC__CUDA_TRY(x->cu, err, EventCreate, &o->joint, CU_EVENT_DISABLE_TIMING);
     /* A first call that is captured waits for it in the graph: an error for an event never
      * recorded. */
     if (!st)
@@ -55,9 +57,11 @@ pipc_status_t pipc__cuda_order_init(pipc__cuda_exec_t *x, pipc__error_t *err)
 
 void pipc__cuda_order_end(pipc__cuda_exec_t *x)
 {
+    if (x->order.joint)
+        x->cu->EventDestroy(x->order.joint);
     if (x->order.last)
         x->cu->EventDestroy(x->order.last);
-    x->order.last = NULL;
+    x->order.last = x->order.joint = NULL;
 }
 
 static CUresult wait_for_all(const pipc__cuda_exec_t *x, CUstream stream)
@@ -150,7 +154,7 @@ static CUresult after_captured(pipc__cuda_exec_t *x, CUstream stream)
         *c = (pipc__cuda_capture_t){.id = id};
     }
     CUresult rc = x->cu->StreamGetCaptureInfo(stream, &status, &id, &graph, &ahead, &nahead);
-    if (!rc && nahead != 1) /* after a launch that launch alone is ahead of what comes */
+    if (!rc && nahead != 1) /* a node just captured alone is ahead of what comes */
         rc = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
     if (rc)
         return rc;
@@ -197,12 +201,20 @@ CUresult pipc__cuda_order_after(pipc__cuda_exec_t *x, CUstream stream, bool capt
 }
 
 /* Nobody else moves the count on, so the stream does: when it comes to this, all launches before
- * have been counted. What hangs beside a captured stream is behind the last call of ours only; a
- * record in the stream itself is right whatever NCCL left there. */
+ * have been counted.
+ *
+ * In a capture NCCL may leave several nodes ahead of what comes, and its own call must be followed,
+ * too, by one of ours on another stream. A record of an event that nobody waits for is one node
+ * behind all of them, and stands for the call. To record order.last there would not do: a graph
+ * that records it twice leaves open which one comes last. */
 CUresult pipc__cuda_order_other(pipc__cuda_exec_t *x, CUstream stream, bool capturing)
 {
     pipc__cuda_order_t *o = &x->order;
 
+    if (capturing && sees_graphs(x)) {
+        CUresult rc = x->cu->EventRecordWithFlags(o->joint, stream, CU_EVENT_RECORD_EXTERNAL);
+        return rc ? rc : after_captured(x, stream);
+    }
     if (capturing)
         return x->cu->EventRecordWithFlags(o->last, stream, CU_EVENT_RECORD_EXTERNAL);
     o->launched++;
