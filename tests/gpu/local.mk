@@ -62,6 +62,23 @@ tests/gpu/random_kernels.fatbin tests/gpu/random_kernels.cuda12.fatbin: tests/un
 EXTRA_DIST += tests/gpu/random_kernels.cu
 CLEANFILES += tests/gpu/*.fatbin tests/gpu/*.ptxas tests/gpu/*_fatbin.c
 
+# What calls ask of the driver, and what communicators leave behind.
+if HAVE_CUDA
+if HAVE_CMOCKA
+check_PROGRAMS += tests/gpu/driver_calls tests/gpu/life_cuda
+endif
+endif
+tests_gpu_driver_calls_SOURCES = tests/gpu/driver_calls.c tests/gpu/counted.c tests/gpu/counted.h \
+	tests/gpu/gpu.c tests/gpu/gpu.h tests/unit/exec_calls.h \
+	tests/unit/mallocs.c tests/unit/mallocs.h tests/unit/ranks.c tests/unit/ranks.h
+tests_gpu_driver_calls_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_driver_calls_LDFLAGS = -Wl,--wrap=dlsym
+tests_gpu_driver_calls_LDADD = libpipc-comm.la
+tests_gpu_life_cuda_SOURCES = tests/gpu/life_cuda.c tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/unit/exec_calls.h $(LIFE_TEST)
+tests_gpu_life_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_life_cuda_LDADD = libpipc-comm.la
+
 # What kernels write down of themselves is proved right.
 if HAVE_CUDA
 if HAVE_CMOCKA

@@ -140,11 +140,20 @@ static const random_device_t device = {.backend = PIPC_BACKEND_CUDA,
                                        .replay = replay,
                                        .close = close_gpu};
 
+static void tell(bool good, const char *name)
+{
+    static int tests;
+
+    printf("%sok %d - %s\n", good ? "" : "not ", ++tests, name);
+    fflush(stdout);
+}
+
 int main(int argc, char **argv)
 {
     random_options_t o = {.device = &device, .seed = 1, .patience = 30, .spoil = -1, .stop = -1};
-    char why[PIPC__ERROR_MAX];
+    char why[PIPC__ERROR_MAX], version[PIPC__NCCL_VERSION_TEXT];
     int ranks = gpu_count(why);
+    pipc__error_t err;
 
     if (ranks < 2) {
         printf("1..0 # SKIP %s\n", ranks ? "one GPU" : why);
@@ -156,15 +165,21 @@ int main(int argc, char **argv)
                    ? ranks_run(ranks, random_body, &o, RANDOM_LIMIT)
                    : 2;
     random_options_t spoilt = o, stopped = o;
+    const char *nccl = getenv("PCIE_IPC_NCCL");
     o.seconds = 5;
-    printf("1..3\n%sok 1 - random calls\n", ranks_run(ranks, random_body, &o, 300) ? "not " : "");
+    printf("1..4\n");
+    tell(!ranks_run(ranks, random_body, &o, 300), "random calls");
     spoilt.spoil = 1;
     spoilt.batches = 20;
-    printf("%sok 2 - a wrong input of one rank is seen\n",
-           ranks_run(ranks, random_body, &spoilt, 300) == 1 ? "" : "not ");
+    tell(ranks_run(ranks, random_body, &spoilt, 300) == 1, "a wrong input of one rank is seen");
     stopped.stop = 1;
     stopped.patience = 3;
-    printf("%sok 3 - a rank that stops is seen as a hang\n",
-           ranks_run(ranks, random_body, &stopped, 300) == 3 ? "" : "not ");
+    tell(ranks_run(ranks, random_body, &stopped, 300) == 3, "a rank that stops is seen as a hang");
+    o.nccl = nccl && *nccl ? nccl : "libnccl.so.2";
+    o.first = device.batches; /* graphs at once */
+    if (pipc__nccl_find(o.nccl, version, &err))
+        printf("ok 4 - # SKIP no NCCL here\n");
+    else
+        tell(!ranks_run(ranks, random_body, &o, 300), "random calls, NCCL's among them");
     return 0;
 }

@@ -11,7 +11,9 @@
 
 #include "runtime/tune/file.h"
 
-#define CHOICES_MAX (PIPC__PLAN_KINDS * PIPC__PROTOS)
+#define OWN (PIPC__PLAN_KINDS * PIPC__PROTOS)
+#define NCCLS 4 /* so often NCCL stands among the choices */
+#define CHOICES_MAX (OWN + NCCLS)
 #define GUARD 64 /* bytes of poison before and behind a buffer, at least */
 #define ROUNDS 4 /* of a graph */
 #define KEY_OF_LIFE 0x11fe00000000ull
@@ -34,7 +36,7 @@ typedef struct run {
     random_choice_t choice[CHOICES_MAX];
     int nchoices;
     uint64_t calls, replayed; /* of all rounds; of them by graphs */
-    uint64_t done[PIPC__PLAN_KINDS][PIPC__PROTOS];
+    uint64_t done[PIPC__ALGOS][PIPC__PROTOS];
     int p2p, host; /* pairs, each direction one, by the memory in which they meet */
     double start;
     batch_t batch;
@@ -111,6 +113,10 @@ random_call_t random_call(uint64_t key, const random_choice_t *choices, int ncho
     c.count = draw_count(&key, choices[c.choice].most_bytes[in_graph] / elem);
     c.out_skew = draw_skew(&key, elem);
     c.in_skew = c.in_place ? c.out_skew : draw_skew(&key, elem);
+    if (choices[c.choice].what.algo == PIPC__ALGO_NCCL) { /* it takes whole elements alone */
+        c.out_skew -= c.out_skew % elem;
+        c.in_skew -= c.in_skew % elem;
+    }
     return c;
 }
 
@@ -140,6 +146,8 @@ static size_t find_limit(const pipc_comm_t *c, pipc__choice_t what, size_t most,
     }
     return yes;
 }
+
+_Static_assert(CHOICES_MAX * sizeof(random_choice_t) <= 1024, "ranks_gather() takes them");
 
 /* What every rank can. */
 static void agree(run_t *t)
@@ -177,6 +185,8 @@ static void find_choices(run_t *t)
                 r->most_bytes[graph] = find_limit(t->comm, r->what, most, graph);
         }
     }
+    for (int i = 0; t->o->nccl && i < NCCLS; i++)
+        t->choice[OWN + i] = (random_choice_t){{PIPC__ALGO_NCCL, 0, 0}, {most, most}};
     agree(t);
 }
 
@@ -187,15 +197,25 @@ static uint64_t round_up(uint64_t at)
     return (at + 255) / 256 * 256;
 }
 
+/* May floats be other ones than those of the sum in rank order? NCCL also rounds halves before it
+ * adds them. */
+static bool is_fuzzy(const run_t *t, const random_call_t *c)
+{
+    int algo = t->choice[c->choice].what.algo;
+
+    if (algo == PIPC__ALGO_NCCL && c->op == PIPC_AVG)
+        return true;
+    return t->n > 2 && algo != PIPC__ONE_SHOT && algo != PIPC__TWO_SHOT;
+}
+
 /* Place the buffers of @c at *in and *out of the arenas and move these on. */
 static random_buffers_t place(const run_t *t, const random_call_t *c, uint64_t *in, uint64_t *out)
 {
     uint64_t bytes = c->count * random_bytes_of((int)c->dtype);
-    int algo = t->choice[c->choice].what.algo;
     random_buffers_t b = {.count = c->count,
                           .dtype = (int32_t)c->dtype,
                           .op = (int32_t)c->op,
-                          .fuzzy = t->n > 2 && algo != PIPC__ONE_SHOT && algo != PIPC__TWO_SHOT};
+                          .fuzzy = is_fuzzy(t, c)};
 
     b.out_from = *out;
     b.out = *out + GUARD + c->out_skew;
@@ -392,7 +412,9 @@ static int create(run_t *t, uint64_t life)
 
     t->what = "creating a communicator";
     c.backend = t->o->device->backend;
-    c.plan = "one-shot"; /* the others come with the search for choices */
+    if (t->o->nccl)
+        setenv("PCIE_IPC_NCCL", t->o->nccl, 1);
+    c.plan = t->o->nccl ? "nccl" : "one-shot"; /* the others come with the search for choices */
     c.staging_bytes = staging[below(&key, sizeof(staging) / sizeof(staging[0]))] << 20;
     c.sms = below(&key, 2) ? PIPC_SMS_MAX : 0;
     c.callbacks = &calls;
@@ -472,7 +494,7 @@ static void tell_all(const run_t *t, int bad)
            "host memory) in %.1f s, %.0f a second, all verified: %s\n",
            (unsigned long long)t->calls, (unsigned long long)t->replayed, t->n, t->p2p, t->host,
            took, (double)t->calls / took, bad ? "NOT RIGHT" : "0 wrong, 0 hangs");
-    for (int k = 0; k < PIPC__PLAN_KINDS; k++)
+    for (int k = 0; k < PIPC__ALGOS; k++)
         for (int p = 0; p < PIPC__PROTOS; p++)
             if (t->done[k][p])
                 printf("# %12llu %s\n", (unsigned long long)t->done[k][p],
@@ -512,12 +534,18 @@ bool random_parse(random_options_t *o, int *ranks, int argc, char **argv)
         uint64_t *number;
         double *seconds;
         int *rank;
+        const char **text;
     } known[] = {
-        {"--seed", &o->seed, NULL, NULL},       {"--first", &o->first, NULL, NULL},
-        {"--batches", &o->batches, NULL, NULL}, {"--calls", &o->calls, NULL, NULL},
-        {"--seconds", NULL, &o->seconds, NULL}, {"--patience", NULL, &o->patience, NULL},
-        {"--spoil", NULL, NULL, &o->spoil},     {"--stop", NULL, NULL, &o->stop},
-        {"--ranks", NULL, NULL, ranks},
+        {"--seed", &o->seed, NULL, NULL, NULL},
+        {"--first", &o->first, NULL, NULL, NULL},
+        {"--batches", &o->batches, NULL, NULL, NULL},
+        {"--calls", &o->calls, NULL, NULL, NULL},
+        {"--seconds", NULL, &o->seconds, NULL, NULL},
+        {"--patience", NULL, &o->patience, NULL, NULL},
+        {"--spoil", NULL, NULL, &o->spoil, NULL},
+        {"--stop", NULL, NULL, &o->stop, NULL},
+        {"--ranks", NULL, NULL, ranks, NULL},
+        {"--nccl", NULL, NULL, NULL, &o->nccl},
     };
     const size_t n = sizeof(known) / sizeof(known[0]);
 
@@ -527,8 +555,8 @@ bool random_parse(random_options_t *o, int *ranks, int argc, char **argv)
             k++;
         if (k == n || i + 1 == argc) {
             fprintf(stderr,
-                    "%s: --seed, --first, --batches, --calls, --seconds, --patience, --spoil, "
-                    "--stop or --ranks, each with a number\n",
+                    "%s: --seed, --first, --batches, --calls, --seconds, --patience, "
+                    "--spoil, --stop, --ranks or --nccl, each with a value\n",
                     argv[i]);
             return false;
         }
@@ -536,8 +564,10 @@ bool random_parse(random_options_t *o, int *ranks, int argc, char **argv)
             *known[k].number = strtoull(argv[i + 1], NULL, 10);
         else if (known[k].seconds)
             *known[k].seconds = strtod(argv[i + 1], NULL);
-        else
+        else if (known[k].rank)
             *known[k].rank = atoi(argv[i + 1]);
+        else
+            *known[k].text = argv[i + 1];
     }
     return true;
 }
