@@ -41,6 +41,7 @@ typedef struct pipc__cuda_handle {
     uint32_t version;
     int32_t most_blocks; /* what this rank's GPU gives without being asked */
     int32_t capacity;    /* and at most */
+    uint32_t mig;        /* a part of a GPU */
     uint64_t offset;     /* of staging from the start of what the handle names */
     uint64_t bytes;      /* of staging */
     CUipcMemHandle ipc;

@@ -12,7 +12,7 @@
 #include "runtime/exec/perturb.h"
 
 #define PAGE 4096
-#define VERSION 4
+#define VERSION 5
 
 _Static_assert(sizeof(pipc__cuda_handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
 
@@ -97,7 +97,15 @@ static pipc_status_t find_bdf(const pipc__cuda_exec_t *x, char bdf[16], pipc__er
     return st;
 }
 
-/* "GPU-8-4-4-4-12", as nvidia-smi -L. */
+/* Has this process a part of a GPU? The driver's name of one ends in "MIG 1g.10gb". */
+static bool is_mig(const pipc__cuda_exec_t *x)
+{
+    char name[128] = "";
+
+    return !x->cu->DeviceGetName(name, sizeof(name), x->device) && strstr(name, " MIG ");
+}
+
+/* "GPU-8-4-4-4-12", or "MIG-...", as nvidia-smi -L. */
 static pipc_status_t find_uuid(const pipc__cuda_exec_t *x, char uuid[48], pipc__error_t *err)
 {
     static const char hex[] = "0123456789abcdef";
@@ -107,7 +115,7 @@ static pipc_status_t find_uuid(const pipc__cuda_exec_t *x, char uuid[48], pipc__
 
     if (st)
         return st;
-    memcpy(uuid, "GPU-", 4);
+    memcpy(uuid, is_mig(x) ? "MIG-" : "GPU-", 4);
     for (int i = 0; i < 16; i++) {
         unsigned char b = (unsigned char)id.bytes[i];
         if (i == 4 || i == 6 || i == 8 || i == 10)
@@ -147,6 +155,7 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
     pipc__cuda_handle_t h = {.version = VERSION,
                              .most_blocks = x->most_blocks,
                              .capacity = x->capacity,
+                             .mig = is_mig(x),
                              .bytes = x->layout.bytes,
                              .host = x->host_handle};
     CUdeviceptr base = 0;
@@ -160,7 +169,7 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, MemGetAddressRange, &base, &whole, x->own);
     if (!st)
-        st = PIPC__CUDA_TRY(x->cu, err, IpcGetMemHandle, &h.ipc, x->own);
+        st = h.mig ? PIPC_OK : PIPC__CUDA_TRY(x->cu, err, IpcGetMemHandle, &h.ipc, x->own);
     place->nvlink = joined_by_nvlink(x);
     pipc__cuda_place_host(x, place->bdf);
     h.offset = x->own - base;
@@ -192,7 +201,8 @@ static pipc__path_state_t why_not(const pipc__cuda_exec_t *x, const pipc__cuda_h
 }
 
 /* Without P2P the driver's own answer to opening a handle differs from version to version, so its
- * error is for the text alone. */
+ * error is for the text alone. Parts of GPUs have no P2P, and are not asked: that a handle opens
+ * inside one GPU, as some drivers have it, is no path. */
 static pipc__path_state_t open_peer(pipc__cuda_exec_t *x, int r, CUresult *rc)
 {
     const pipc__cuda_handle_t *h = &x->handle[r];
@@ -200,6 +210,10 @@ static pipc__path_state_t open_peer(pipc__cuda_exec_t *x, int r, CUresult *rc)
     *rc = CUDA_SUCCESS;
     if (r == x->rank || x->peer[r])
         return PIPC__PATH_GOOD;
+    if (h->mig || x->handle[x->rank].mig) {
+        *rc = CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
+        return PIPC__PATH_MIG;
+    }
     *rc = x->cu->IpcOpenMemHandle(&x->peer[r], h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
     if (*rc == CUDA_SUCCESS) {
         x->args.staging[r] = (char *)(x->peer[r] + h->offset);

@@ -31,7 +31,6 @@
 typedef struct ballot {
     int32_t status;
     char reason[240];
-    uint8_t mig;
     uint16_t pushed;               /* bit q: the push to q of this step came to its end */
     uint8_t seen[PIPC__RANKS_MAX]; /* of each writer, so far; in the first meeting: opened */
     pipc__path_matrix_t known;     /* rank 0, first meeting */
@@ -108,14 +107,6 @@ static pipc_status_t load(prober_t *o, pipc__error_t *err)
     return st;
 }
 
-/* Does this process have a part of a GPU? The driver's name of one ends in "MIG 1g.10gb". */
-static bool is_mig(const pipc__cuda_exec_t *x)
-{
-    char name[128] = "";
-
-    return !x->cu->DeviceGetName(name, sizeof(name), x->device) && strstr(name, " MIG ");
-}
-
 static pipc_status_t begin(prober_t *o, pipc__error_t *err)
 {
     pipc__cuda_exec_t *x = o->x;
@@ -123,7 +114,6 @@ static pipc_status_t begin(prober_t *o, pipc__error_t *err)
 
     o->slot_bytes = most < PIPC__PROBE_HEAD + DATA_BYTES ? most : PIPC__PROBE_HEAD + DATA_BYTES;
     o->limit = (o->p->limit_msec ? o->p->limit_msec : PIPC__PROBE_MSEC) * 1e-3;
-    o->mine.mig = is_mig(x);
     for (int r = 0; r < x->size; r++)
         o->mine.seen[r] = (uint8_t)pipc__cuda_open_peer(x, r);
     if (x->rank == 0)
@@ -208,7 +198,7 @@ static void take_opened(prober_t *o)
         for (int q = 0; q < p->n; q++) {
             uint8_t opened = o->all[r].seen[q], *state = &p->state[r][q];
             if (opened != PIPC__PATH_GOOD)
-                *state = o->all[r].mig || o->all[q].mig ? PIPC__PATH_MIG : opened;
+                *state = opened;
             else if (r == q)
                 *state = PIPC__PATH_GOOD;
             else

@@ -24,7 +24,7 @@ typedef struct pipc__exec pipc__exec_t;
 /* Where the executor's memory is, for the exchange record; strings are empty when unknown. */
 typedef struct pipc__exec_place {
     char bdf[16];  /* "0000:41:00.0" */
-    char uuid[48]; /* "GPU-..." */
+    char uuid[48]; /* "GPU-...", "MIG-..." */
     char gpu[64];  /* "NVIDIA H200" */
     bool nvlink;   /* NVLink joins it to every other GPU that this process sees, and it sees one */
 } pipc__exec_place_t;

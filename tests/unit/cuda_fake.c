@@ -1,10 +1,10 @@
 /* tests/unit/cuda_fake.c - a library with the CUDA driver's names and no GPU behind it: for what
  * the driver may say before anything runs. FAKE_CUDA says what it is, "12040 sm_90": CUDA 12.4, and
- * one GPU of that architecture.
+ * one GPU of that architecture; "12040 sm_90 MIG": and it is a part of one.
  *
  * Memory is the process's own and streams and events are empty, since nothing that is enqueued
  * takes time. Machine code and PTX are taken and refused as the real driver does; a kernel can be
- * loaded but not launched, a peer's memory not opened, and there are no graphs (cuda_fake_not.c).
+ * loaded but not launched, a peer's memory not reached, and there are no graphs (cuda_fake_not.c).
  * FAKE_CUDA_LOG names a file that gets a line a module that was taken: the release of CUDA that
  * made it, as far as it shows.
  */
@@ -21,6 +21,7 @@
 
 static struct {
     int driver, arch;
+    char part[4]; /* "MIG" */
 } fake;
 
 static int dummy; /* what handles point to */
@@ -31,8 +32,9 @@ CUresult cuInit(unsigned int flags)
 {
     const char *text = getenv("FAKE_CUDA");
 
-    return text && sscanf(text, "%d sm_%d", &fake.driver, &fake.arch) == 2 ? CUDA_SUCCESS
-                                                                           : CUDA_ERROR_NO_DEVICE;
+    return text && sscanf(text, "%d sm_%d %3s", &fake.driver, &fake.arch, fake.part) >= 2
+               ? CUDA_SUCCESS
+               : CUDA_ERROR_NO_DEVICE;
 }
 
 CUresult cuDriverGetVersion(int *version)
@@ -69,7 +71,7 @@ CUresult cuDeviceGet(CUdevice *device, int i)
 
 CUresult cuDeviceGetName(char *name, int len, CUdevice device)
 {
-    snprintf(name, (size_t)len, "NVIDIA Fake");
+    snprintf(name, (size_t)len, "NVIDIA Fake%s", *fake.part ? " MIG 1g.10gb" : "");
     return CUDA_SUCCESS;
 }
 
@@ -216,6 +218,13 @@ CUresult cuIpcGetMemHandle(CUipcMemHandle *handle, CUdeviceptr p)
 {
     memset(handle, 0, sizeof(*handle));
     return CUDA_SUCCESS;
+}
+
+/* Between parts of one GPU: that it opens says nothing. */
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *p, CUipcMemHandle handle, unsigned int flags)
+{
+    *p = (CUdeviceptr)&dummy;
+    return *fake.part ? CUDA_SUCCESS : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult cuIpcCloseMemHandle(CUdeviceptr p)
