@@ -95,6 +95,18 @@ tests_gpu_trace_cuda_LDADD = libpipc-exec-cuda-perturb.la libpipc-exec-perturb.l
 
 LINT_TESTS += tests/gpu/spills.t
 
+# A rank that is killed; and all that under MPS.
+if HAVE_CUDA
+if HAVE_CMOCKA
+check_PROGRAMS += tests/gpu/killed
+endif
+endif
+tests_gpu_killed_SOURCES = tests/gpu/killed.c tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h
+tests_gpu_killed_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_killed_LDADD = libpipc-comm.la
+LINT_TESTS += tests/gpu/mps.t
+
 # GPUs that there are no kernels for, told by a library with the driver's names.
 if HAVE_CUDA
 if HAVE_CMOCKA
