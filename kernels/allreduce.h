@@ -30,10 +30,10 @@
 /* Device memory of the own rank alone, zeroed at the start. All kernels of a communicator share it,
  * since one runs at a time. */
 typedef struct pipc__lane_state {
-    uint64_t calls;   /* launches that are through, those that gave up as well */
+    uint64_t calls;   /* launches that are through, those that gave up as well; 16 bytes aligned, */
+    uint64_t pushed;  /* for push.cu writes both at once: chunks of all calls that it made */
     uint32_t arrived; /* blocks of the running grid that are through */
     uint32_t dead;    /* a block gave up: later kernels end at once */
-    uint64_t pushed;  /* chunks of all calls that went by push.h */
     uint64_t epoch;   /* the last round that this rank has finished, counted over all calls */
 } pipc__lane_state_t;
 

@@ -34,15 +34,10 @@ static __device__ __forceinline__ uint64_t load_acquire(const uint64_t *p)
     return v;
 }
 
-/* No order at all: behind fence_system() as good as a release, for several flags at once. */
+/* No order but that of one word. */
 static __device__ __forceinline__ void store_relaxed(uint64_t *p, uint64_t v)
 {
     asm volatile("st.relaxed.sys.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
-}
-
-static __device__ __forceinline__ void fence_system()
-{
-    asm volatile("fence.acq_rel.sys;" ::: "memory");
 }
 
 /* LL's packets, two words of data and flag. By the memory model a vector access is one access for
@@ -203,8 +198,8 @@ static __device__ __forceinline__ bool warp_all(bool yes)
 #define PIPC__BULK 1
 
 struct bulk_stage {
-    alignas(128) char data[16 << 10];
-    alignas(8) uint64_t loaded; /* an mbarrier */
+    char *data;       /* shared memory, 128 bytes aligned */
+    uint64_t *loaded; /* an mbarrier there */
     uint32_t phase;
 };
 
@@ -216,7 +211,7 @@ static __device__ __forceinline__ uint32_t shared_address(const void *p)
 static __device__ __forceinline__ void bulk_init(bulk_stage &s)
 {
     s.phase = 0;
-    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(&s.loaded)) : "memory");
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(shared_address(s.loaded)) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -225,12 +220,12 @@ static __device__ __forceinline__ void bulk_init(bulk_stage &s)
 static __device__ __forceinline__ void bulk_load(bulk_stage &s, const char *src, uint32_t bytes)
 {
     asm volatile(
-        "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(&s.loaded)),
+        "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(s.loaded)),
         "r"(bytes)
         : "memory");
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "
                  "%2, [%3];" ::"r"(shared_address(s.data)),
-                 "l"(src), "r"(bytes), "r"(shared_address(&s.loaded))
+                 "l"(src), "r"(bytes), "r"(shared_address(s.loaded))
                  : "memory");
 }
 
@@ -242,7 +237,7 @@ static __device__ __forceinline__ void bulk_wait_load(bulk_stage &s)
         asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], %2; "
                      "selp.u32 %0, 1, 0, p; }"
                      : "=r"(done)
-                     : "r"(shared_address(&s.loaded)), "r"(s.phase)
+                     : "r"(shared_address(s.loaded)), "r"(s.phase)
                      : "memory");
     s.phase ^= 1;
 }

@@ -26,8 +26,9 @@
 
 /* What the groups of a block tell each other. */
 struct block_state {
-    volatile uint32_t pushed[PIPC__PUSH_PUSHERS]; /* chunks whose input the group has read */
+    volatile uint32_t pushed[PIPC__PUSH_STREAMS]; /* chunks whose input a pusher has read */
     volatile uint32_t dead;                       /* a group gave up */
+    uint32_t stillborn;                           /* the communicator was dead at the start */
 };
 
 /* A group and the call. */
@@ -35,6 +36,7 @@ struct group {
     uint32_t number, thread; /* among its kind, in the group */
     uint32_t barrier;        /* its named barrier */
     uint64_t base;           /* chunks of all calls before */
+    uint32_t first_slot;     /* of this call's first chunk */
     block_state *block;
 };
 
@@ -51,7 +53,7 @@ static __device__ __forceinline__ chunk chunk_of(const pipc__push_args_t &a, con
     chunk c;
 
     c.number = g.base + index + 1;
-    c.slot = (uint32_t)(c.number % a.nslots);
+    c.slot = (g.first_slot + index) % a.nslots;
     c.at = (size_t)index * a.chunk_bytes;
     c.bytes = a.bytes - c.at < a.chunk_bytes ? (uint32_t)(a.bytes - c.at) : a.chunk_bytes;
     return c;
@@ -65,6 +67,13 @@ static __device__ __forceinline__ size_t flag_at(const chunk &c)
 static __device__ __forceinline__ size_t slot_at(const chunk &c)
 {
     return (size_t)c.slot * PIPC__PUSH_SLOT_BYTES;
+}
+
+/* Warps of the pushers that push by bulk copies; 0: groups push by their threads. A call's last
+ * bytes may be short of a pack, its begin may not. */
+static __device__ __forceinline__ uint32_t streams_of(const pipc__push_args_t &a)
+{
+    return PIPC__BULK && !((uintptr_t)a.send & (PACK - 1)) ? a.streams : 0;
 }
 
 /* --- waiting --------------------------------------------------------------------------------- */
@@ -119,23 +128,36 @@ static __device__ __forceinline__ bool wait_arrival(const pipc__push_args_t &a, 
  * abort word, not this wait. */
 static __device__ bool wait_pushed(const pipc__push_args_t &a, const group &g, uint32_t turn)
 {
-    const uint32_t pusher = turn % PIPC__PUSH_PUSHERS;
+    const uint32_t pushers = streams_of(a) ? streams_of(a) : PIPC__PUSH_PUSHERS;
 
     if (!a.in_place || DROPPED(a, 0, PIPC__PUSH_PUSHED_STEP))
         return true;
-    while (g.block->pushed[pusher] <= turn / PIPC__PUSH_PUSHERS)
+    while (g.block->pushed[turn % pushers] <= turn / pushers)
         if (g.block->dead)
             return false;
     return true;
 }
 
+/* Packs @i, @i + STRIDE, ... of a part that ends at @end; WHOLE: all of them are before it. */
+template <int N, bool WHOLE>
+static __device__ __forceinline__ void load_packs(uint4 *v, const char *part, uint32_t i,
+                                                  uint32_t end)
+{
+#pragma unroll
+    for (int q = 0; q < N; q++)
+        if (WHOLE || i + q * STRIDE < end)
+            v[q] = load_16(part + i + q * STRIDE);
+}
+
 /* --- pushing --------------------------------------------------------------------------------- */
 
-static __device__ __forceinline__ void tell_arrival(const pipc__push_args_t &a, const chunk &c)
+/* A thread tells one peer. A fence by one thread and relaxed stores for all would be as right and
+ * take longer: a fence also discards what the first-level cache has. */
+static __device__ __forceinline__ void tell_arrival(const pipc__push_args_t &a, const chunk &c,
+                                                    uint32_t thread)
 {
-    fence_system();
-    for (uint32_t i = 0; i < a.nranks - 1; i++)
-        store_relaxed(a.arrival_to[i] + flag_at(c), c.number);
+    if (thread < a.nranks - 1)
+        store_release(a.arrival_to[thread] + flag_at(c), c.number);
 }
 
 static __device__ __forceinline__ void copy_packs(const pipc__push_args_t &a, const chunk &c,
@@ -146,10 +168,7 @@ static __device__ __forceinline__ void copy_packs(const pipc__push_args_t &a, co
 #pragma unroll 1
     for (uint32_t i = PACK * thread; i < end; i += COPY_UNROLL * STRIDE) {
         uint4 v[COPY_UNROLL];
-#pragma unroll
-        for (int q = 0; q < COPY_UNROLL; q++)
-            if (i + q * STRIDE < end)
-                v[q] = load_16(src + i + q * STRIDE);
+        load_packs<COPY_UNROLL, false>(v, src, i, end);
 #pragma unroll 1
         for (uint32_t p = 0; p < a.nranks - 1; p++) {
             char *dst = a.to[p] + slot_at(c) + i;
@@ -188,74 +207,99 @@ static __device__ bool push_by_threads(const pipc__push_args_t &a, const group &
     copy_packs(a, c, g.thread, packs);
     copy_any(a, c, g.thread, packs);
     barrier(g.barrier, PIPC__PUSH_GROUP);
-    if (g.thread == 0) {
+    if (g.thread == 0)
         g.block->pushed[g.number]++;
-        DELAY(a, c.number, 1);
-        tell_arrival(a, c);
-    }
+    DELAY(a, c.number, 1);
+    tell_arrival(a, c, g.thread);
     return true;
+}
+
+static __device__ void push_in_groups(const pipc__push_args_t &a, const group &g)
+{
+    for (uint32_t i = blockIdx.x + gridDim.x * g.number; i < a.nchunks;
+         i += gridDim.x * PIPC__PUSH_PUSHERS)
+        if (!push_by_threads(a, g, chunk_of(a, g, i))) {
+            g.block->dead = 1;
+            break;
+        }
 }
 
 #if PIPC__BULK
 /* By bulk copies through shared memory, which one thread gives and which leave the multiprocessor
- * to the sums: one warp of the group, the others have nothing to do. The input is on its way while
- * the warp looks for room. */
-static __device__ bool push_by_bulk(const pipc__push_args_t &a, const group &g, const chunk &c,
-                                    bulk_stage &stage)
+ * to the sums: each warp of the pushers is a stream with a stage of its own. The input is on its
+ * way to the stage before the warp knows of a slot for it. */
+struct stream {
+    uint32_t number, lane;
+    bulk_stage stage;
+};
+
+static __device__ __forceinline__ void load_chunk(const pipc__push_args_t &a, stream &t,
+                                                  uint32_t index)
 {
-    if (g.thread == 0)
-        bulk_load(stage, a.send + c.at, c.bytes);
-    bool room = warp_all(wait_room(a, c, g.thread));
+    const size_t at = (size_t)index * a.chunk_bytes, left = a.bytes - at;
+    const uint32_t bytes = left < a.chunk_bytes ? (uint32_t)left : a.chunk_bytes;
+
+    if (t.lane == 0)
+        bulk_load(t.stage, a.send + at, bytes & ~(uint32_t)(PACK - 1));
+}
+
+static __device__ bool push_stage(const pipc__push_args_t &a, const group &g, const chunk &c,
+                                  stream &t)
+{
+    const uint32_t packs = c.bytes & ~(uint32_t)(PACK - 1);
+    bool room = warp_all(wait_room(a, c, t.lane));
+
+    if (t.lane == 0)
+        bulk_wait_load(t.stage); /* without room, too: nothing may come in when the kernel ends */
+    if (!room)
+        return false;
     DELAY(a, c.number, 0);
-    if (g.thread == 0) {
-        bulk_wait_load(stage); /* also without room: nothing must come in behind the kernel's end */
-        g.block->pushed[g.number]++;
-        for (uint32_t p = 0; room && p < a.nranks - 1; p++)
-            bulk_store(a.to[p] + slot_at(c), stage, c.bytes);
-        if (room) {
-            bulk_wait_stores();
-            DELAY(a, c.number, 1);
-            tell_arrival(a, c);
-        }
+    if (t.lane == 0) {
+        for (uint32_t p = 0; p < a.nranks - 1; p++)
+            bulk_store(a.to[p] + slot_at(c), t.stage, packs);
+        copy_any(a, c, 0, packs); /* the message's last bytes */
+        g.block->pushed[t.number]++;
+        bulk_wait_stores();
     }
     __syncwarp();
-    return room;
+    DELAY(a, c.number, 1);
+    tell_arrival(a, c, t.lane);
+    return true;
 }
 
-static __device__ __forceinline__ bool takes_bulk(const pipc__push_args_t &a, const chunk &c)
+/* Make the stream and set the first chunk on its way; false: there is none. */
+static __device__ __forceinline__ bool begin_stream(const pipc__push_args_t &a, stream &t)
 {
-    return a.bulk && !(((uintptr_t)a.send | c.bytes) & (PACK - 1)) &&
-           c.bytes <= PIPC__PUSH_BULK_BYTES;
-}
-#endif
+    extern __shared__ __align__(128) char stages[];
+    __shared__ uint64_t loaded[PIPC__PUSH_STREAMS];
+    const uint32_t first = blockIdx.x + gridDim.x * (threadIdx.x / 32);
 
-static __device__ void push(const pipc__push_args_t &a, group &g)
-{
-#if PIPC__BULK
-    __shared__ bulk_stage stages[PIPC__PUSH_PUSHERS];
-    bulk_stage &stage = stages[g.number];
-    if (g.thread == 0)
-        bulk_init(stage);
+    t.number = threadIdx.x / 32;
+    t.lane = threadIdx.x % 32;
+    t.stage = {stages + t.number * PIPC__PUSH_BULK_BYTES, &loaded[t.number], 0};
+    if (t.number >= streams_of(a) || first >= a.nchunks)
+        return false;
+    if (t.lane == 0)
+        bulk_init(t.stage);
     __syncwarp();
-#endif
-    for (uint32_t i = blockIdx.x + gridDim.x * g.number; i < a.nchunks;
-         i += gridDim.x * PIPC__PUSH_PUSHERS) {
-        chunk c = chunk_of(a, g, i);
-        bool pushed = true;
-#if PIPC__BULK
-        if (!takes_bulk(a, c))
-            pushed = push_by_threads(a, g, c);
-        else if (g.thread < 32)
-            pushed = push_by_bulk(a, g, c, stage);
-#else
-        pushed = push_by_threads(a, g, c);
-#endif
-        if (!pushed) {
+    load_chunk(a, t, first);
+    return true;
+}
+
+static __device__ void push_in_stream(const pipc__push_args_t &a, const group &g, stream &t)
+{
+    const uint32_t step = gridDim.x * a.streams;
+
+    for (uint32_t i = blockIdx.x + gridDim.x * t.number; i < a.nchunks; i += step) {
+        if (!push_stage(a, g, chunk_of(a, g, i), t)) {
             g.block->dead = 1;
-            break;
+            return;
         }
+        if (i + step < a.nchunks)
+            load_chunk(a, t, i + step);
     }
 }
+#endif
 
 /* --- summing --------------------------------------------------------------------------------- */
 
@@ -267,48 +311,49 @@ static __device__ __forceinline__ const char *source(const pipc__push_args_t &a,
 
 /* In rank order, which makes the result the same bits on every rank; there are two ranks at least.
  * In place a thread reads its packs of all sources before it writes. */
+template <class R, bool WHOLE>
+static __device__ __forceinline__ void sum_turn(const pipc__push_args_t &a, const chunk &c,
+                                                const char *first, const char *second, char *dst,
+                                                uint32_t i, uint32_t end)
+{
+    const share s = {a.nth, a.nranks, a.reciprocal};
+    constexpr int unroll = R::push_unroll;
+    uint4 v[unroll], w[unroll];
+    R r[unroll];
+
+    load_packs<unroll, WHOLE>(v, first, i, end);
+    load_packs<unroll, WHOLE>(w, second, i, end);
+#pragma unroll
+    for (int q = 0; q < unroll; q++) {
+        r[q].first(v[q], true, s);
+        r[q].next(w[q], true, s);
+    }
+#pragma unroll 1
+    for (uint32_t n = 2; n < a.nranks; n++) {
+        load_packs<unroll, WHOLE>(v, source(a, c, n), i, end);
+#pragma unroll
+        for (int q = 0; q < unroll; q++)
+            r[q].next(v[q], true, s);
+    }
+#pragma unroll
+    for (int q = 0; q < unroll; q++)
+        if (WHOLE || i + q * STRIDE < end)
+            store_16(dst + i + q * STRIDE, r[q].last(true, s));
+}
+
 template <class R>
 static __device__ __forceinline__ void sum_packs(const pipc__push_args_t &a, const chunk &c,
                                                  uint32_t thread, uint32_t end)
 {
-    const share s = {a.nth, a.nranks, a.reciprocal};
-    constexpr int unroll = R::push_unroll;
+    const char *first = source(a, c, 0), *second = source(a, c, 1);
+    char *dst = a.recv + c.at;
+    uint32_t i = PACK * thread;
 
 #pragma unroll 1
-    for (uint32_t i = PACK * thread; i < end; i += unroll * STRIDE) {
-        uint4 v[unroll], w[unroll];
-        R r[unroll];
-        const char *first = source(a, c, 0) + i, *second = source(a, c, 1) + i;
-#pragma unroll
-        for (int q = 0; q < unroll; q++)
-            if (i + q * STRIDE < end)
-                v[q] = load_16(first + q * STRIDE);
-#pragma unroll
-        for (int q = 0; q < unroll; q++)
-            if (i + q * STRIDE < end)
-                w[q] = load_16(second + q * STRIDE);
-#pragma unroll
-        for (int q = 0; q < unroll; q++) {
-            r[q].first(v[q], true, s);
-            r[q].next(w[q], true, s);
-        }
-#pragma unroll 1
-        for (uint32_t n = 2; n < a.nranks; n++) {
-            const char *more = source(a, c, n) + i;
-#pragma unroll
-            for (int q = 0; q < unroll; q++)
-                if (i + q * STRIDE < end)
-                    v[q] = load_16(more + q * STRIDE);
-#pragma unroll
-            for (int q = 0; q < unroll; q++)
-                r[q].next(v[q], true, s);
-        }
-        char *dst = a.recv + c.at + i;
-#pragma unroll
-        for (int q = 0; q < unroll; q++)
-            if (i + q * STRIDE < end)
-                store_16(dst + q * STRIDE, r[q].last(true, s));
-    }
+    for (; i + (R::push_unroll - 1) * STRIDE < end; i += R::push_unroll * STRIDE)
+        sum_turn<R, true>(a, c, first, second, dst, i, end);
+    if (i < end)
+        sum_turn<R, false>(a, c, first, second, dst, i, end);
 }
 
 template <class R>
@@ -362,55 +407,75 @@ template <class R> static __device__ void sum(const pipc__push_args_t &a, const 
 
 /* --- a block's life -------------------------------------------------------------------------- */
 
-/* LL's flags must not grow old while other kernels run; see allreduce.cu. */
+/* LL's flags must not grow old while other kernels run; ll.h says why and why this packet. */
 static __device__ void scrub(const pipc__push_args_t &a, uint64_t call)
 {
     const uint64_t word = (uint64_t)(uint32_t)call << 32;
     size_t at = call % 2 * PIPC__LL_AREA_BYTES + pipc__ll_scrub_at(call);
 
     for (int i = 0; i < 2; i++)
-        for (int w = 0; a.scrub[i] && w < 2; w++)
-            *(volatile uint64_t *)(a.scrub[i] + at + 8 * w) = word;
+        if (a.scrub[i])
+            store_packet(a.scrub[i] + at, word, word);
 }
 
-/* The last block moves the numbers on: all others have read them long since. The next launch sees
- * them because it begins when this one has ended, or has seen the number of calls, which is written
- * last. A block that gave up comes here too, or such a launch would wait for ever. */
-static __device__ void end(const pipc__push_args_t &a)
+/* The last block moves the numbers on: all others have read them long since. Nobody reads them
+ * before this kernel has ended, but the kernel of another stream that waits for the number of
+ * calls: so both are one store. A block that gave up comes here too, or such a launch would wait
+ * for ever.
+ */
+static __device__ void end(const pipc__push_args_t &a, uint64_t calls, uint64_t pushed)
 {
-    if (threadIdx.x || atomicInc(&a.state->arrived, gridDim.x - 1) != gridDim.x - 1)
-        return;
-    uint64_t call = *(volatile uint64_t *)&a.state->calls + 1;
-    *(volatile uint64_t *)&a.state->pushed += a.nchunks;
-    scrub(a, call);
-    __threadfence();
-    *(volatile uint64_t *)&a.state->calls = call;
+    if (threadIdx.x == 0 && atomicInc(&a.state->arrived, gridDim.x - 1) == gridDim.x - 1)
+        store_packet((char *)&a.state->calls, calls + 1, pushed + a.nchunks);
+}
+
+static __device__ __forceinline__ void begin(const pipc__push_args_t &a, block_state &block,
+                                             uint64_t calls)
+{
+    if (threadIdx.x < PIPC__PUSH_STREAMS)
+        block.pushed[threadIdx.x] = 0;
+    /* One thread looks for all: another block may give up at any moment, and the threads of a block
+     * must agree, since they meet at barriers. */
+    if (threadIdx.x == PIPC__PUSH_THREADS - 1) {
+        block.dead = block.stillborn = *(volatile uint32_t *)&a.state->dead;
+        if (blockIdx.x == 0)
+            scrub(a, calls + 1);
+    }
+    __syncthreads();
 }
 
 template <class R> static __device__ __forceinline__ void run(const pipc__push_args_t &a)
 {
     __shared__ block_state block;
     const uint32_t number = threadIdx.x / PIPC__PUSH_GROUP;
-    group g = {number, threadIdx.x % PIPC__PUSH_GROUP, number + 1,
-               *(volatile uint64_t *)&a.state->pushed, &block};
+    uint64_t calls, pushed;
+#if PIPC__BULK
+    stream t;
+    bool streams = begin_stream(a, t);
+#endif
 
-    /* One thread looks for all: another block may give up at any moment, and the threads of a block
-     * must agree, since they meet at barriers. */
-    if (threadIdx.x == 0)
-        block.dead = *(volatile uint32_t *)&a.state->dead;
-    if (threadIdx.x < PIPC__PUSH_PUSHERS)
-        block.pushed[threadIdx.x] = 0;
-    __syncthreads();
-    bool alive = !block.dead;
-    __syncthreads(); /* from here on a group may set it */
-    if (alive && number < PIPC__PUSH_PUSHERS) {
-        push(a, g);
-    } else if (alive) {
+    load_packet((const char *)&a.state->calls, &calls, &pushed);
+    begin(a, block, calls);
+    group g = {number, threadIdx.x % PIPC__PUSH_GROUP, number + 1, pushed, 0, &block};
+    g.first_slot = (uint32_t)(pushed % a.nslots);
+    if (number >= PIPC__PUSH_PUSHERS) {
         g.number -= PIPC__PUSH_PUSHERS;
-        sum<R>(a, g);
+        if (!block.stillborn)
+            sum<R>(a, g);
+#if PIPC__BULK
+    } else if (streams) {
+        if (!block.stillborn)
+            push_in_stream(a, g, t);
+        else if (t.lane == 0)
+            bulk_wait_load(t.stage);
+    } else if (streams_of(a)) {
+        ; /* this warp has nothing to push */
+#endif
+    } else if (!block.stillborn) {
+        push_in_groups(a, g);
     }
     __syncthreads();
-    end(a);
+    end(a, calls, pushed);
 }
 
 #define KERNEL(op, type)                                                                           \

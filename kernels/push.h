@@ -5,11 +5,13 @@
  * come, as the one-shot plan says; copies and sums run at the same time. A block, 24 warps:
  *
  *     pushers  2 groups of 4 warps   chunk --> slot of each peer, arrival there
- *     summers  4 groups of 4 warps   wait for the arrivals; own chunk + slots --> output;
- * acknowledge
+ *     summers  4 groups of 4 warps   arrivals; own chunk + slots --> output; acknowledgements
  *
- * Block b has the chunks b, b + blocks, ..., and its groups take them in turns, so what a block
- * must know of itself, which chunks are pushed, stays in its shared memory.
+ * Where bulk copies move the chunks (sm_90 and newer, all slots on devices) each warp of the
+ * pushers is a pusher of its own, a stream.
+ *
+ * Block b has the chunks b, b + blocks, ..., and its pushers and summers take them in turns, so
+ * what a block must know of itself, which chunks are pushed, stays in its shared memory.
  *
  * A rank has a ring of slots for each sender, and slots are reused when they have been
  * acknowledged:
@@ -20,8 +22,8 @@
  *     acknowledgements  [receiver][slot]  set by the receiver: it has read the chunk of that number
  *
  * Chunks are numbered from 1 over all calls of a communicator, on the device. Chunk g is in slot
- * g mod nslots, and is pushed when chunk g - nslots has been acknowledged. Ranks need not agree on
- * blocks, only on how a message is cut.
+ * (g - 1) mod nslots, and is pushed when chunk g - nslots has been acknowledged. Ranks need not
+ * agree on blocks, only on how a message is cut.
  */
 #ifndef PIPC_KERNELS_PUSH_H
 #define PIPC_KERNELS_PUSH_H
@@ -34,6 +36,7 @@
 #define PIPC__PUSH_GROUP 128 /* threads */
 #define PIPC__PUSH_PUSHERS 2 /* groups */
 #define PIPC__PUSH_SUMMERS 4
+#define PIPC__PUSH_STREAMS 8 /* pushers at most, warps of these groups, that give bulk copies */
 #define PIPC__PUSH_THREADS ((PIPC__PUSH_PUSHERS + PIPC__PUSH_SUMMERS) * PIPC__PUSH_GROUP)
 
 /* The arguments of a launch. Pointers are the device's. */
@@ -46,7 +49,7 @@ typedef struct pipc__push_args {
     double nth; /* as in pipc__lane_args_t */
     uint64_t reciprocal;
     uint32_t nslots;   /* of a ring */
-    uint32_t bulk;     /* all peers' slots lie on devices: bulk copies pay */
+    uint32_t streams;  /* of bulk copies, PIPC__PUSH_BULK_BYTES of shared memory each; 0: none */
     uint32_t in_place; /* recv == send */
     /* [i]: of rank + 1 + i: its ring for this rank, its arrivals, and its acknowledgements here */
     char *to[PIPC__RANKS_MAX - 1];

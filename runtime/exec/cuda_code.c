@@ -93,7 +93,7 @@ pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
             if (!st)
                 st = load_kernel(x, x->ce.module, "ce", op, t, &x->ce.kernel[op][t], err);
         }
-    return st;
+    return st ? st : pipc__cuda_push_kernels(x, err);
 }
 
 void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x)

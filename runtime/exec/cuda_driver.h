@@ -73,6 +73,7 @@
     F(ModuleUnload, cuModuleUnload)                                                                \
     F(ModuleGetFunction, cuModuleGetFunction)                                                      \
     F(FuncGetAttribute, cuFuncGetAttribute)                                                        \
+    F(FuncSetAttribute, cuFuncSetAttribute)                                                        \
     F(OccupancyMaxActiveBlocks, cuOccupancyMaxActiveBlocksPerMultiprocessor)                       \
     F(LaunchKernel, cuLaunchKernel)
 

@@ -33,6 +33,7 @@ typedef struct pipc__cuda_program {
     CUdeviceptr ops;        /* the own rank's, on the device: its stages, one behind the other */
     pipc__ll_args_t ll;     /* nranks 0: LL can't run it */
     pipc__push_args_t push; /* the same */
+    uint32_t push_streams;  /* of bulk copies at most, a block */
     bool push_host;         /* some pair of it goes through host memory */
 } pipc__cuda_program_t;
 
@@ -86,6 +87,7 @@ typedef struct pipc__cuda_exec {
     CUfunction kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     CUfunction ll_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     CUfunction push_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
+    int push_streams; /* of bulk copies, as shared memory has room for; 0: the kernels have none */
     pipc__cuda_program_t programs[PIPC__PROGRAMS_MAX];
     int nprograms;
 
@@ -144,6 +146,9 @@ bool pipc__cuda_push_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bo
 pipc_status_t pipc__cuda_push_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
                                     int index, pipc__error_t *err);
 CUresult pipc__cuda_push_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
+
+/* How many streams of bulk copies the kernels can have, and the shared memory for them. */
+pipc_status_t pipc__cuda_push_kernels(pipc__cuda_exec_t *x, pipc__error_t *err);
 
 /* CE makes its streams here; what keeps them from being made, the check tells. */
 void pipc__cuda_ce_prepare(pipc__cuda_exec_t *x, int index);
