@@ -12,7 +12,9 @@
 typedef struct view {
     const pipc__table_time_t *times;
     int n;
-    bool in_graph;
+    bool in_graph; /* whose times are looked at */
+    bool
+        for_graphs; /* whose choices are made of them: not copy engines, which stay out of graphs */
     const size_t *sizes;
     int nsizes;
 } view_t;
@@ -157,6 +159,7 @@ static const pipc__table_time_t *fastest(const view_t *v, int at, bool endless)
         const pipc__table_time_t *t = &v->times[i];
         if (t->bytes == v->sizes[at] && t->in_graph == v->in_graph &&
             t->choice.algo != PIPC__ALGO_NCCL && !(endless && t->choice.proto == PIPC__PROTO_LL) &&
+            !(v->for_graphs && t->choice.proto == PIPC__PROTO_CE) &&
             (!best || t->median_usec < best->median_usec) && admitted(v, at, t))
             best = t;
     }
@@ -233,7 +236,8 @@ pipc_status_t pipc__admit(pipc__table_t *table, const pipc__table_time_t *times,
     size_t sizes[PIPC__TABLE_ROWS];
     int nsizes = pipc__time_sizes(times, n, sizes);
     bool eager = measured(times, n, false), graph = measured(times, n, true);
-    const view_t modes[2] = {{times, n, !eager, sizes, nsizes}, {times, n, graph, sizes, nsizes}};
+    const view_t modes[2] = {{times, n, !eager, false, sizes, nsizes},
+                             {times, n, graph, true, sizes, nsizes}};
     pipc_status_t st = PIPC_OK;
 
     table->nrows = 0;

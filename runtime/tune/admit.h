@@ -25,8 +25,9 @@
 
 /* Make the rows from times[n], in any order. A row reaches from the measured size below it up to
  * its own size; the last one on for ever, never with a protocol that ends. A mode (graph) in which
- * nothing was measured gets the other one's choices. PIPC_ERR_INVALID when nothing own and no NCCL
- * was measured at a size, or there are more sizes than PIPC__TABLE_ROWS. */
+ * nothing was measured gets the other one's choices, copy engines aside, which graphs can't have.
+ * PIPC_ERR_INVALID when nothing own and no NCCL was measured at a size, or there are more sizes
+ * than PIPC__TABLE_ROWS. */
 pipc_status_t pipc__admit(pipc__table_t *table, const pipc__table_time_t *times, int n,
                           pipc__error_t *err);
 

@@ -142,7 +142,7 @@ static void ways_take_turns_in_one_communicator(void **state)
     b.options.beside = "same,two-shot,one-shot/ll";
     uint64_t digest = pipc__table_digest(&comm->table);
     assert_int_equal(bench_beside_open(&b, &err), PIPC_OK);
-    assert_int_equal(b.nowns, 4);
+    assert_int_equal(b.nways, 4);
     assert_true(pipc__table_digest(&comm->table) == digest);
     b.own[2].most_blocks = 7; /* an executor on CPUs has none, and says nothing to it */
     assert_int_equal(bench_measure(&b, &r, &err), PIPC_OK);

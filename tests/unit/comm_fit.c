@@ -149,7 +149,8 @@ static void what_an_executor_lacks_is_simple(void **state)
          "1000 one-shot/ll one-shot/ll; 5000 ring one-shot; max one-shot nccl",
          {true,
           {{[PIPC__PROTO_LL] = ALL, [PIPC__PROTO_PUSH] = ALL, [PIPC__PROTO_CE] = ALL}, LL_ONLY}}},
-        /* both ends of a row count: 1001 is too small for push, and the last row goes on for ever */
+        /* both ends of a row count: 1001 is too small for push, and the last row goes on for ever
+         */
         {wish,
          "1000 one-shot/ll one-shot/ll; 5000 ring one-shot; max one-shot nccl",
          {true,
@@ -158,11 +159,11 @@ static void what_an_executor_lacks_is_simple(void **state)
             [PIPC__PROTO_CE] = {true, true, 0, (size_t)1 << 39}},
            {[PIPC__PROTO_LL] = ALL, [PIPC__PROTO_PUSH] = ALL, [PIPC__PROTO_CE] = ALL}}}},
         /* eager and graphs apart */
-        {"max one-shot/ce one-shot/ce",
-         "max one-shot/ce one-shot",
+        {"max one-shot/push one-shot/push",
+         "max one-shot/push one-shot",
          {true,
-          {{[PIPC__PROTO_CE] = {true, false, 0, SIZE_MAX}},
-           {[PIPC__PROTO_CE] = {true, false, 0, SIZE_MAX}}}}},
+          {{[PIPC__PROTO_PUSH] = {true, false, 0, SIZE_MAX}},
+           {[PIPC__PROTO_PUSH] = {true, false, 0, SIZE_MAX}}}}},
     };
 
     (void)state;

@@ -381,6 +381,9 @@ static const admission_t admissions[] = {
          T(8, graph, "nccl", 4, 4),
      "max ring|nccl"},
     {T(8, graph, "ring", 5, 5) T(8, graph, "nccl", 10, 10), "max ring"},
+    {T(8, eager, "one-shot/ce", 4, 4) T(8, eager, "ring", 5, 5), "max one-shot/ce|ring"},
+    {T(8, eager, "one-shot/ce", 4, 4) T(8, eager, "nccl", 5, 5), "max one-shot/ce|nccl"},
+    {T(8, eager, "one-shot/ce", 4, 4), NULL},
     {T(8, eager, "nccl", 10, 10), "max nccl"},
     {"", NULL},
 };

@@ -111,7 +111,7 @@ static pipc_status_t need_nccl(bench_t *b, pipc__error_t *err)
 /* The communicator makes the plans that the table names, and is left with it. */
 static pipc_status_t open_one(bench_t *b, const wish_t *w, pipc__error_t *err)
 {
-    bench_own_t *o = &b->own[b->nowns];
+    bench_own_t *o = &b->own[b->nways];
     bool on_gpu = b->device.stream;
     pipc_status_t st = budget(b, w, &o->most_blocks, err);
 
@@ -134,7 +134,7 @@ static pipc_status_t open_one(bench_t *b, const wish_t *w, pipc__error_t *err)
         st = pipc__choose_fit(b->comm, PIPC_OK, err);
         o->table = b->comm->table;
     }
-    b->nowns += !st;
+    b->nways += !st;
     return st;
 }
 
@@ -148,7 +148,7 @@ pipc_status_t bench_beside_open(bench_t *b, pipc__error_t *err)
     snprintf(b->own[0].name, sizeof(b->own[0].name), "pcie-ipc");
     b->own[0].table = b->comm->table;
     b->own[0].most_blocks = b->comm->most_blocks;
-    b->nowns = 1;
+    b->nways = 1;
     b->now = BENCH_OWN;
     while (list && *list && !st && next(&list, &w, &good))
         st = open_one(b, &w, err);
@@ -165,7 +165,7 @@ static const bench_own_t *of(const bench_t *b, int who)
 
 void bench_become(bench_t *b, int who)
 {
-    if (b->nowns < 2 || who >= 0 || who == b->now)
+    if (b->nways < 2 || who >= 0 || who == b->now)
         return;
     b->comm->table = of(b, who)->table;
     b->comm->most_blocks = of(b, who)->most_blocks;

@@ -99,7 +99,7 @@ static json_t *names_beside(const bench_t *b)
 {
     json_t *list = json_array();
 
-    for (int k = 1; k < b->nowns; k++)
+    for (int k = 1; k < b->nways; k++)
         json_array_append_new(list, json_string(b->own[k].name));
     return list;
 }
@@ -164,7 +164,7 @@ static json_t *timed_beside(const bench_t *b, const bench_cell_t *c)
 {
     json_t *all = json_object();
 
-    for (int k = 0; k < b->nowns - 1; k++) {
+    for (int k = 0; k < b->nways - 1; k++) {
         if (c->beside[k].usec <= 0)
             continue;
         json_t *o = figures(&c->beside[k]);
@@ -179,7 +179,7 @@ static json_t *choices_beside(const bench_t *b, size_t bytes)
     json_t *all = json_object();
     char text[PIPC__CHOICE_TEXT];
 
-    for (int k = 0; k < b->nowns - 1; k++)
+    for (int k = 0; k < b->nways - 1; k++)
         json_object_set_new(
             all, b->own[k + 1].name,
             json_string(pipc__choice_text(bench_beside_choice(b, BENCH_BESIDE(k), bytes), text)));

@@ -159,7 +159,7 @@ static pipc_status_t choose_own(bench_t *b, const bench_message_t *m, run_t *run
 {
     pipc_status_t st = bench_burst_open(b, m, BENCH_OWN, &run->burst[run->nparties++], err);
 
-    for (int k = 0; !st && k < b->nowns - 1; k++)
+    for (int k = 0; !st && k < b->nways - 1; k++)
         if (bench_beside_can(b, BENCH_BESIDE(k), m->bytes))
             st = bench_burst_open(b, m, BENCH_BESIDE(k), &run->burst[run->nparties++], err);
     return st;
@@ -235,7 +235,7 @@ static pipc_status_t check_own(bench_t *b, const bench_message_t *m, uint64_t *w
 {
     pipc_status_t st = bench_check(b, m, BENCH_OWN, wrong, err);
 
-    for (int k = 0; !st && k < b->nowns - 1; k++) {
+    for (int k = 0; !st && k < b->nways - 1; k++) {
         uint64_t more = 0;
         if (bench_beside_can(b, BENCH_BESIDE(k), m->bytes))
             st = bench_check(b, m, BENCH_BESIDE(k), &more, err);

@@ -25,7 +25,7 @@ typedef struct bench {
     char *host;                            /* as much, in host memory */
     bool progress;                         /* this rank draws a progress line */
     bench_own_t own[1 + BENCH_BESIDE_MAX]; /* what the run itself does, and what --beside lists */
-    int nowns;                             /* 0 or 1: nothing beside */
+    int nways;                             /* 0 or 1: nothing beside */
     int now;                               /* who the communicator is: bench_become() */
 } bench_t;
 

@@ -37,7 +37,7 @@ static void choose_parties(const bench_t *b, curves_t *c)
     add(c, OWN(0), "pcie-ipc", "");
     if (peer)
         add(c, BENCH_BEST, peer->name, several ? ", best of all" : "");
-    for (int k = 1; k < b->nowns; k++)
+    for (int k = 1; k < b->nways; k++)
         add(c, OWN(k), "pcie-ipc ", b->own[k].name);
     for (int v = 0; several && v < peer->variants(); v++)
         if (peer->usable(v)) {

@@ -138,7 +138,7 @@ static void print_beside(const bench_t *b, const bench_result_t *r)
 {
     char text[PIPC__CHOICE_TEXT];
 
-    for (int k = 0; k < b->nowns - 1; k++) {
+    for (int k = 0; k < b->nways - 1; k++) {
         pipc__choice_t choice = bench_beside_choice(b, BENCH_BESIDE(k), r->bytes);
         printf("#   beside  %-22s %-20s", b->own[k + 1].name, pipc__choice_text(choice, text));
         for (int i = 0; i < 2; i++) {

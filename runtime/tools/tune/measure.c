@@ -238,21 +238,21 @@ static pipc_status_t run(tune_t *t, const bench_message_t *m, runner_t *r, int n
     static const double behind[] = {TRIAL_BEHIND, BEHIND};
     double began = now_usec();
     bool graph = t->bench.options.graph > 0;
-    int upto[3] = {TRIAL_ROUNDS < t->rounds ? TRIAL_ROUNDS : t->rounds, 0, 0}, taken = 0;
+    int goal[3] = {TRIAL_ROUNDS < t->rounds ? TRIAL_ROUNDS : t->rounds, 0, 0}, taken = 0;
     pipc_status_t st = open_all(t, m, r, n, err);
 
     for (int stage = 0; !st && stage < 3; stage++) {
-        st = take_rounds(t, m, r, n, upto[stage] - taken, err);
+        st = take_rounds(t, m, r, n, goal[stage] - taken, err);
         if (!st)
             st = merge(t, r, n, taken, err);
-        taken = upto[stage];
+        taken = goal[stage];
         if (st || stage == 2)
             break;
         drop_the_slow(r, n, behind[stage]);
-        st = fit_rounds(t, r, n, m->bytes, began, taken, &upto[2], err);
-        upto[2] = upto[2] < taken ? taken : upto[2];
+        st = fit_rounds(t, r, n, m->bytes, began, taken, &goal[2], err);
+        goal[2] = goal[2] < taken ? taken : goal[2];
         if (!stage)
-            upto[1] = first_rounds(upto[2], taken);
+            goal[1] = first_rounds(goal[2], taken);
     }
     for (int i = 0; !st && i < n; i++)
         st = keep(t, &r[i], m->bytes, graph, scratch, err);
