@@ -7,7 +7,7 @@
 
 static void widen_f16(float *to, const void *from, size_t n)
 {
-    const uint16_t __attribute__((aligned(1), may_alias)) *s = from;
+    const pipc__mem_u16_t *s = from;
 
     for (size_t i = 0; i < n; i++)
         to[i] = pipc__half_to_float(s[i]);
@@ -15,7 +15,7 @@ static void widen_f16(float *to, const void *from, size_t n)
 
 static void narrow_f16(void *to, const float *from, size_t n)
 {
-    uint16_t __attribute__((aligned(1), may_alias)) *d = to;
+    pipc__mem_u16_t *d = to;
 
     for (size_t i = 0; i < n; i++)
         d[i] = pipc__float_to_half(from[i]);

@@ -75,11 +75,9 @@
  * They are widened to floats, reduced as floats and narrowed, rounding once, block by block in the
  * first-level cache. */
 
-typedef uint16_t mem_u16 __attribute__((aligned(1), may_alias));
-
 static void widen_bf16(float *to, const void *from, size_t n)
 {
-    const mem_u16 *s = from;
+    const pipc__mem_u16_t *s = from;
 
     for (size_t i = 0; i < n; i++)
         to[i] = pipc__bfloat16_to_float(s[i]);
@@ -87,7 +85,7 @@ static void widen_bf16(float *to, const void *from, size_t n)
 
 static void narrow_bf16(void *to, const float *from, size_t n)
 {
-    mem_u16 *d = to;
+    pipc__mem_u16_t *d = to;
 
     for (size_t i = 0; i < n; i++)
         d[i] = pipc__float_to_bfloat16(from[i]);
@@ -106,11 +104,11 @@ static void narrow_bf16(void *to, const float *from, size_t n)
         for (size_t at = 0; at < n; at += SMALL_BLOCK) {                                           \
             size_t some = n - at < SMALL_BLOCK ? n - at : SMALL_BLOCK;                             \
             for (int k = 0; k < how->nsrc; k++) {                                                  \
-                widen_##type(wide[k], (const mem_u16 *)src[k] + at, some);                         \
+                widen_##type(wide[k], (const pipc__mem_u16_t *)src[k] + at, some);                 \
                 list[k] = wide[k];                                                                 \
             }                                                                                      \
             op##_f32(how, wide[0], list, some);                                                    \
-            narrow_##type((mem_u16 *)dst + at, wide[0], some);                                     \
+            narrow_##type((pipc__mem_u16_t *)dst + at, wide[0], some);                             \
         }                                                                                          \
     }
 

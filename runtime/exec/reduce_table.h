@@ -19,6 +19,9 @@ typedef struct pipc__reduce_table {
     pipc__reduce_fn_t *fn[PIPC_DTYPE_COUNT][PIPC_REDOP_COUNT];
 } pipc__reduce_table_t;
 
+/* Elements of two bytes in a buffer of any alignment. */
+typedef uint16_t pipc__mem_u16_t __attribute__((aligned(1), may_alias));
+
 extern const pipc__reduce_table_t pipc__reduce_base; /* what every processor can do */
 #if defined(__x86_64__)
 #define PIPC__REDUCE_AVX2 1
