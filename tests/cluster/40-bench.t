@@ -44,6 +44,10 @@ test_expect_success '--rounds, --burst and --proto simple are heeded, and said' 
     grep -q "iters 3 rounds 4.* burst 7" out && schema out.json &&
     grep -q "\"rounds\": 4" out.json && grep -q "\"burst\": 7" out.json'
 
+test_expect_success '--beside has a line for each way, and --time and --drop are said' '
+    srun -N1 -n2 pcie-ipc-bench -b 1K -e 1K -n 3 --rounds 4 --time 100 --drop 3 --beside same,two-shot -J "$PWD/out.json" >out &&
+    grep -q "time 100 ms  drop 3" out && test "$(grep -c "^#   beside " out)" = 2 && schema out.json'
+
 test_expect_success '--plot draws both panels, whole' '
     srun -N1 -n2 pcie-ipc-bench -b 8 -e 64K -f 8 -n 1 --plot "$PWD/out.svg" --limit 12.5 >out && test ! -e out.svg.part &&
     test "$(grep -c "<polyline" out.svg)" = 2 && grep -q ">limit 12.5 GB/s<" out.svg && grep -q ">time of a call<" out.svg &&
