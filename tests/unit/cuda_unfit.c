@@ -33,9 +33,9 @@ static char fake_nccl[4096], module_log[] = "/tmp/pipc-unfit-XXXXXX";
 static int told(const char *gencode)
 {
     const char *text = getenv(gencode);
-    const char *code = text ? strstr(text, "code=sm_") : NULL;
+    const char *code = text ? strstr(text, "sm_") : NULL; /* "arch=compute_80,code=[sm_80,..." */
 
-    return code ? atoi(code + strlen("code=sm_")) : 0;
+    return code ? atoi(code + strlen("sm_")) : 0;
 }
 
 /* --- which code ------------------------------------------------------------------------------- */
@@ -87,7 +87,7 @@ static void the_driver_decides_whose_code_is_loaded(void **state)
 
     (void)state;
     if (!cuda13)
-        skip(); /* configured otherwise than by code=sm_ */
+        skip(); /* PTX alone, or flags of another kind */
     snprintf(loads[n].fake, sizeof(loads[n].fake), "13000 sm_%d", cuda13);
     loads[n++].maker = 13;
     snprintf(loads[n].fake, sizeof(loads[n].fake), "13000 sm_30");
