@@ -18,6 +18,7 @@
 #include "kernels/ll.h"
 #include "kernels/perturb.cuh"
 #include "kernels/reduce.cuh"
+#include "kernels/trace.cuh"
 
 #define POLLS 1024 /* looks at a flag between two looks at the abort word, across the bus */
 #define COPY_UNROLL 4
@@ -97,12 +98,15 @@ static __device__ bool wait_flag(const pipc__push_args_t &a, const uint64_t *fla
             report(a, peer);
             return false;
         }
+    TRACE_WAIT(a, PIPC__ORDERED, flag, number);
     return true;
 }
 
 /* False, for the whole group, when one of its threads gave up. */
-static __device__ __forceinline__ bool agree(const group &g, bool gave_up)
+static __device__ __forceinline__ bool agree(const pipc__push_args_t &a, const group &g,
+                                             bool gave_up)
 {
+    TRACE_MEET(a, g.barrier, PIPC__PUSH_GROUP);
     return !barrier_or(g.barrier, PIPC__PUSH_GROUP, gave_up);
 }
 
@@ -132,21 +136,24 @@ static __device__ bool wait_pushed(const pipc__push_args_t &a, const group &g, u
 
     if (!a.in_place || DROPPED(a, 0, PIPC__PUSH_PUSHED_STEP))
         return true;
-    while (g.block->pushed[turn % pushers] <= turn / pushers)
+    while (load_shared(&g.block->pushed[turn % pushers]) <= turn / pushers)
         if (g.block->dead)
             return false;
+    TRACE_BLOCK_FLAG(a, PIPC__DID_WAIT, turn % pushers, turn / pushers + 1);
     return true;
 }
 
 /* Packs @i, @i + STRIDE, ... of a part that ends at @end; WHOLE: all of them are before it. */
 template <int N, bool WHOLE>
-static __device__ __forceinline__ void load_packs(uint4 *v, const char *part, uint32_t i,
-                                                  uint32_t end)
+static __device__ __forceinline__ void load_packs(const pipc__push_args_t &a, traced reg, uint4 *v,
+                                                  const char *part, uint32_t i, uint32_t end)
 {
 #pragma unroll
     for (int q = 0; q < N; q++)
-        if (WHOLE || i + q * STRIDE < end)
+        if (WHOLE || i + q * STRIDE < end) {
+            TRACE_READ_PART(a, reg, PACK * q, part + i + q * STRIDE, PACK);
             v[q] = load_16(part + i + q * STRIDE);
+        }
 }
 
 /* --- pushing --------------------------------------------------------------------------------- */
@@ -156,8 +163,18 @@ static __device__ __forceinline__ void load_packs(uint4 *v, const char *part, ui
 static __device__ __forceinline__ void tell_arrival(const pipc__push_args_t &a, const chunk &c,
                                                     uint32_t thread)
 {
-    if (thread < a.nranks - 1)
+    if (thread < a.nranks - 1) {
+        TRACE_SIGNAL(a, PIPC__ORDERED, a.arrival_to[thread] + flag_at(c), c.number);
         store_release(a.arrival_to[thread] + flag_at(c), c.number);
+    }
+}
+
+/* To the block's summers: nothing of a chunk's input is still to be read. */
+static __device__ __forceinline__ void tell_pushed(const pipc__push_args_t &a, const group &g,
+                                                   uint32_t pusher)
+{
+    TRACE_BLOCK_FLAG(a, PIPC__DID_SIGNAL, pusher, g.block->pushed[pusher] + 1);
+    g.block->pushed[pusher]++;
 }
 
 static __device__ __forceinline__ void copy_packs(const pipc__push_args_t &a, const chunk &c,
@@ -168,14 +185,16 @@ static __device__ __forceinline__ void copy_packs(const pipc__push_args_t &a, co
 #pragma unroll 1
     for (uint32_t i = PACK * thread; i < end; i += COPY_UNROLL * STRIDE) {
         uint4 v[COPY_UNROLL];
-        load_packs<COPY_UNROLL, false>(v, src, i, end);
+        load_packs<COPY_UNROLL, false>(a, OF_OWN, v, src, i, end);
 #pragma unroll 1
         for (uint32_t p = 0; p < a.nranks - 1; p++) {
             char *dst = a.to[p] + slot_at(c) + i;
 #pragma unroll
             for (int q = 0; q < COPY_UNROLL; q++)
-                if (i + q * STRIDE < end)
+                if (i + q * STRIDE < end) {
+                    TRACE_WRITE_PART(a, OF_OWN, PACK * q, dst + q * STRIDE, PACK);
                     store_16(dst + q * STRIDE, v[q]);
+                }
         }
     }
 }
@@ -189,10 +208,13 @@ static __device__ __forceinline__ void copy_any(const pipc__push_args_t &a, cons
 #pragma unroll 1
     for (uint32_t i = first + PACK * thread; i < c.bytes; i += STRIDE) {
         uint32_t n = c.bytes - i < PACK ? c.bytes - i : PACK;
+        TRACE_READ(a, OF_OWN, src + i, n);
         uint4 v = load_any(src + i, n);
 #pragma unroll 1
-        for (uint32_t p = 0; p < a.nranks - 1; p++)
+        for (uint32_t p = 0; p < a.nranks - 1; p++) {
+            TRACE_WRITE(a, OF_OWN, a.to[p] + slot_at(c) + i, n);
             store_any(a.to[p] + slot_at(c) + i, v, n);
+        }
     }
 }
 
@@ -201,14 +223,15 @@ static __device__ bool push_by_threads(const pipc__push_args_t &a, const group &
 {
     uint32_t packs = (uintptr_t)a.send & (PACK - 1) ? 0 : c.bytes & ~(uint32_t)(PACK - 1);
 
-    if (!agree(g, !wait_room(a, c, g.thread)))
+    if (!agree(a, g, !wait_room(a, c, g.thread)))
         return false;
     DELAY(a, c.number, 0);
     copy_packs(a, c, g.thread, packs);
     copy_any(a, c, g.thread, packs);
+    TRACE_MEET(a, g.barrier, PIPC__PUSH_GROUP);
     barrier(g.barrier, PIPC__PUSH_GROUP);
     if (g.thread == 0)
-        g.block->pushed[g.number]++;
+        tell_pushed(a, g, g.number);
     DELAY(a, c.number, 1);
     tell_arrival(a, c, g.thread);
     return true;
@@ -251,16 +274,23 @@ static __device__ bool push_stage(const pipc__push_args_t &a, const group &g, co
 
     if (t.lane == 0)
         bulk_wait_load(t.stage); /* without room, too: nothing may come in when the kernel ends */
+    TRACE_MEET(a, PIPC__TRACE_WARP + t.number, 32);
     if (!room)
         return false;
     DELAY(a, c.number, 0);
     if (t.lane == 0) {
-        for (uint32_t p = 0; p < a.nranks - 1; p++)
+        TRACE_READ(a, OF_NEXT, a.send + c.at, packs);
+        for (uint32_t p = 0; p < a.nranks - 1; p++) {
+            TRACE_WRITE(a, OF_NEXT, a.to[p] + slot_at(c), packs);
             bulk_store(a.to[p] + slot_at(c), t.stage, packs);
+        }
         copy_any(a, c, 0, packs); /* the message's last bytes */
-        g.block->pushed[t.number]++;
+        tell_pushed(a, g, t.number);
         bulk_wait_stores();
+        for (uint32_t p = 0; p < a.nranks - 1; p++)
+            TRACE_WRITE(a, OF_NEXT, a.to[p] + slot_at(c), packs);
     }
+    TRACE_MEET(a, PIPC__TRACE_WARP + t.number, 32);
     __syncwarp();
     DELAY(a, c.number, 1);
     tell_arrival(a, c, t.lane);
@@ -276,7 +306,7 @@ static __device__ __forceinline__ bool begin_stream(const pipc__push_args_t &a, 
 
     t.number = threadIdx.x / 32;
     t.lane = threadIdx.x % 32;
-    t.stage = {stages + t.number * PIPC__PUSH_BULK_BYTES, &loaded[t.number], 0};
+    t.stage = {stages + t.number * a.chunk_bytes, &loaded[t.number], 0};
     if (t.number >= streams_of(a) || first >= a.nchunks)
         return false;
     if (t.lane == 0)
@@ -321,24 +351,29 @@ static __device__ __forceinline__ void sum_turn(const pipc__push_args_t &a, cons
     uint4 v[unroll], w[unroll];
     R r[unroll];
 
-    load_packs<unroll, WHOLE>(v, first, i, end);
-    load_packs<unroll, WHOLE>(w, second, i, end);
+    load_packs<unroll, WHOLE>(a, OF_PEER, v, first, i, end);
+    load_packs<unroll, WHOLE>(a, OF_NEXT, w, second, i, end);
 #pragma unroll
     for (int q = 0; q < unroll; q++) {
         r[q].first(v[q], true, s);
         r[q].next(w[q], true, s);
     }
+    TRACE_SUM(a, true, OF_PEER);
+    TRACE_SUM(a, false, OF_NEXT);
 #pragma unroll 1
     for (uint32_t n = 2; n < a.nranks; n++) {
-        load_packs<unroll, WHOLE>(v, source(a, c, n), i, end);
+        load_packs<unroll, WHOLE>(a, OF_PEER, v, source(a, c, n), i, end);
 #pragma unroll
         for (int q = 0; q < unroll; q++)
             r[q].next(v[q], true, s);
+        TRACE_SUM(a, false, OF_PEER);
     }
 #pragma unroll
     for (int q = 0; q < unroll; q++)
-        if (WHOLE || i + q * STRIDE < end)
+        if (WHOLE || i + q * STRIDE < end) {
+            TRACE_WRITE_PART(a, OF_SUM, PACK * q, dst + i + q * STRIDE, PACK);
             store_16(dst + i + q * STRIDE, r[q].last(true, s));
+        }
 }
 
 template <class R>
@@ -366,10 +401,16 @@ static __device__ __forceinline__ void sum_any(const pipc__push_args_t &a, const
     for (uint32_t i = first + PACK * thread; i < c.bytes; i += STRIDE) {
         uint32_t n = c.bytes - i < PACK ? c.bytes - i : PACK;
         R r;
+        TRACE_READ(a, OF_PEER, source(a, c, 0) + i, n);
+        TRACE_SUM(a, true, OF_PEER);
         r.first(load_any(source(a, c, 0) + i, n), true, s);
 #pragma unroll 1
-        for (uint32_t m = 1; m < a.nranks; m++)
+        for (uint32_t m = 1; m < a.nranks; m++) {
+            TRACE_READ(a, OF_PEER, source(a, c, m) + i, n);
+            TRACE_SUM(a, false, OF_PEER);
             r.next(load_any(source(a, c, m) + i, n), true, s);
+        }
+        TRACE_WRITE(a, OF_SUM, a.recv + c.at + i, n);
         store_any(a.recv + c.at + i, r.last(true, s), n);
     }
 }
@@ -377,8 +418,10 @@ static __device__ __forceinline__ void sum_any(const pipc__push_args_t &a, const
 static __device__ __forceinline__ void acknowledge(const pipc__push_args_t &a, const chunk &c,
                                                    uint32_t sender)
 {
-    if (sender < a.nranks && sender != a.rank)
+    if (sender < a.nranks && sender != a.rank) {
+        TRACE_SIGNAL(a, PIPC__LOADED, a.ack_to[sender] + flag_at(c), c.number);
         store_relaxed(a.ack_to[sender] + flag_at(c), c.number);
+    }
 }
 
 template <class R> static __device__ void sum(const pipc__push_args_t &a, const group &g)
@@ -392,13 +435,14 @@ template <class R> static __device__ void sum(const pipc__push_args_t &a, const 
         bool waited = wait_arrival(a, c, g.thread);
         if (waited && g.thread == 0)
             waited = wait_pushed(a, g, turn);
-        if (!agree(g, !waited)) {
+        if (!agree(a, g, !waited)) {
             g.block->dead = 1;
             return;
         }
         DELAY(a, c.number, 2);
         sum_packs<R>(a, c, g.thread, packs);
         sum_any<R>(a, c, g.thread, packs);
+        TRACE_MEET(a, g.barrier, PIPC__PUSH_GROUP);
         barrier(g.barrier, PIPC__PUSH_GROUP);
         DELAY(a, c.number, 3);
         acknowledge(a, c, g.thread);
@@ -414,8 +458,12 @@ static __device__ void scrub(const pipc__push_args_t &a, uint64_t call)
     size_t at = call % 2 * PIPC__LL_AREA_BYTES + pipc__ll_scrub_at(call);
 
     for (int i = 0; i < 2; i++)
-        if (a.scrub[i])
+        if (a.scrub[i]) {
             store_packet(a.scrub[i] + at, word, word);
+            for (int w = 0; w < 2; w++)
+                TRACE_WORD_WRITE(a, PIPC__TRACE_NOTHING, 0, a.scrub[i] + at + 8 * w,
+                                 (uint32_t)call);
+        }
 }
 
 /* The last block moves the numbers on: all others have read them long since. Nobody reads them
@@ -441,6 +489,7 @@ static __device__ __forceinline__ void begin(const pipc__push_args_t &a, block_s
         if (blockIdx.x == 0)
             scrub(a, calls + 1);
     }
+    TRACE_MEET(a, 0, PIPC__PUSH_THREADS);
     __syncthreads();
 }
 
@@ -474,6 +523,7 @@ template <class R> static __device__ __forceinline__ void run(const pipc__push_a
     } else if (!block.stillborn) {
         push_in_groups(a, g);
     }
+    TRACE_MEET(a, 0, PIPC__PUSH_THREADS);
     __syncthreads();
     end(a, calls, pushed);
 }

@@ -29,9 +29,9 @@
 #define PIPC_KERNELS_PUSH_H
 
 #include "kernels/allreduce.h"
+#include "runtime/plan/trace.h"
 
 #define PIPC__PUSH_SLOT_BYTES (32 << 10) /* the longest chunk */
-#define PIPC__PUSH_BULK_BYTES (16 << 10) /* the longest that goes through shared memory */
 #define PIPC__PUSH_CHUNK_LEAST (4 << 10)
 #define PIPC__PUSH_GROUP 128 /* threads */
 #define PIPC__PUSH_PUSHERS 2 /* groups */
@@ -49,7 +49,7 @@ typedef struct pipc__push_args {
     double nth; /* as in pipc__lane_args_t */
     uint64_t reciprocal;
     uint32_t nslots;   /* of a ring */
-    uint32_t streams;  /* of bulk copies, PIPC__PUSH_BULK_BYTES of shared memory each; 0: none */
+    uint32_t streams;  /* of bulk copies, a chunk of shared memory each; 0: none */
     uint32_t in_place; /* recv == send */
     /* [i]: of rank + 1 + i: its ring for this rank, its arrivals, and its acknowledgements here */
     char *to[PIPC__RANKS_MAX - 1];
@@ -69,6 +69,7 @@ typedef struct pipc__push_args {
     uint64_t seed;
     uint32_t max_usec;
     int32_t drop_stage, drop_step;
+    pipc__trace_sink_t trace;
 #endif
 } pipc__push_args_t;
 
@@ -108,18 +109,49 @@ static inline PIPC__HD int pipc__push_index(int rank, int other)
     return other < rank ? other : other - 1;
 }
 
-/* How a message of @bytes is cut, the same on every rank. Over NVLink 128 chunks keep all
- * multiprocessors of two H200 busy, and longer chunks than 16 KB only make the last one's sum late;
- * through host memory a chunk's signal is dearer. (Two H200: doc/measurements.md.) */
-static inline PIPC__HD uint32_t pipc__push_chunk(size_t bytes, int any_host)
+/* The power of two that is nearest to @bytes, within @least and @most, which are such. */
+static inline uint32_t pipc__push_power(size_t bytes, uint32_t least, uint32_t most)
 {
-    size_t parts = any_host ? 64 : 128;
-    uint32_t most = any_host ? PIPC__PUSH_SLOT_BYTES : PIPC__PUSH_BULK_BYTES;
-    uint32_t chunk = PIPC__PUSH_CHUNK_LEAST;
+    uint32_t p = least;
 
-    while (chunk < most && bytes > parts * chunk)
-        chunk *= 2;
-    return chunk;
+    while (p < most && bytes > (size_t)p + p / 2)
+        p *= 2;
+    return p;
+}
+
+/* Bytes that a block of @blocks should have on their way by bulk copies: on all of them together a
+ * little more than NVLink holds. Fewer leave the link idle; with more, arrivals come late and out
+ * of order. (Two H200, 256 MB: 777 us on 33 multiprocessors with 128 KB each, 1219 with 32; on 132
+ * 816 with 128 KB, 754 with 32.) */
+static inline uint32_t pipc__push_window(int blocks)
+{
+    size_t each = (size_t)(4 << 20) / (size_t)(blocks > 0 ? blocks : 1);
+
+    return pipc__push_power(each, PIPC__PUSH_SLOT_BYTES, 4 * PIPC__PUSH_SLOT_BYTES);
+}
+
+/* How a message of @bytes is cut on @blocks blocks, the same on every rank: a block gets 16 chunks,
+ * so that its pushers and summers keep in step, if they are not too short then to be worth their
+ * signals. Through host memory signals are dearer. */
+static inline uint32_t pipc__push_chunk(size_t bytes, int any_host, int blocks)
+{
+    size_t each = bytes / (size_t)(blocks > 0 ? blocks : 1);
+
+    if (any_host)
+        return pipc__push_power(bytes / 64, PIPC__PUSH_CHUNK_LEAST, PIPC__PUSH_SLOT_BYTES);
+    return pipc__push_power(each / 16, pipc__push_power(each, 8 << 10, 16 << 10),
+                            pipc__push_window(blocks) / 2 < PIPC__PUSH_SLOT_BYTES
+                                ? PIPC__PUSH_SLOT_BYTES / 2
+                                : PIPC__PUSH_SLOT_BYTES);
+}
+
+/* Bulk copies at a time, of @chunk_bytes each, in a block that has @shared_bytes for them. */
+static inline uint32_t pipc__push_streams(uint32_t chunk_bytes, int blocks, size_t shared_bytes)
+{
+    size_t window = pipc__push_window(blocks);
+    size_t n = (window < shared_bytes ? window : shared_bytes) / chunk_bytes;
+
+    return n > PIPC__PUSH_STREAMS ? PIPC__PUSH_STREAMS : (uint32_t)n;
 }
 
 #endif

@@ -33,7 +33,6 @@ typedef struct pipc__cuda_program {
     CUdeviceptr ops;        /* the own rank's, on the device: its stages, one behind the other */
     pipc__ll_args_t ll;     /* nranks 0: LL can't run it */
     pipc__push_args_t push; /* the same */
-    uint32_t push_streams;  /* of bulk copies at most, a block */
     bool push_host;         /* some pair of it goes through host memory */
 } pipc__cuda_program_t;
 
@@ -87,7 +86,7 @@ typedef struct pipc__cuda_exec {
     CUfunction kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     CUfunction ll_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     CUfunction push_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
-    int push_streams; /* of bulk copies, as shared memory has room for; 0: the kernels have none */
+    size_t push_shared; /* memory for bulk copies, a block; 0: the kernels have none */
     pipc__cuda_program_t programs[PIPC__PROGRAMS_MAX];
     int nprograms;
 

@@ -11,11 +11,6 @@
 #include "runtime/exec/ll.h"
 #include "runtime/exec/perturb.h"
 
-/* Chunks on their way, of all blocks together. Fewer leave the link idle when blocks are few; with
- * more, arrivals come late and out of order. (Two H200, 256 MB: 779 us on 33 multiprocessors with 8
- * a block, 1219 with 2; on 132 816 with 8, 754 with 2.) */
-#define PIPC__PUSH_INFLIGHT 264
-
 /* Kernels of sm_90 and newer have bulk copies; a driver may have made them of older PTX for a newer
  * GPU, so the kernel is asked and not the GPU. Shared memory of more than 48 KB has to be asked
  * for; 1 KB of what a block can have is the driver's, and the kernel has some of its own. */
@@ -29,14 +24,14 @@ pipc_status_t pipc__cuda_push_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
     if (!st && version >= 90)
         st = PIPC__CUDA_TRY(x->cu, err, DeviceGetAttribute, &shared,
                             CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, x->device);
-    x->push_streams = shared > 1024 ? (shared - 1024) / PIPC__PUSH_BULK_BYTES : 0;
-    if (x->push_streams > PIPC__PUSH_STREAMS)
-        x->push_streams = PIPC__PUSH_STREAMS;
+    shared = shared > 2048 ? shared - 2048 : 0;
+    if (shared > (int)pipc__push_window(1))
+        shared = (int)pipc__push_window(1);
+    x->push_shared = (size_t)shared;
     for (pipc_redop_t op = 0; op < PIPC_REDOP_COUNT; op++)
-        for (pipc_dtype_t t = 0; !st && x->push_streams && t < PIPC_DTYPE_COUNT; t++)
+        for (pipc_dtype_t t = 0; !st && shared && t < PIPC_DTYPE_COUNT; t++)
             st = PIPC__CUDA_TRY(x->cu, err, FuncSetAttribute, x->push_kernel[op][t],
-                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                x->push_streams * PIPC__PUSH_BULK_BYTES);
+                                CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shared);
     return st;
 }
 
@@ -102,7 +97,6 @@ void pipc__cuda_push_prepare(pipc__cuda_exec_t *x, int index)
     a->nslots = pipc__push_slots(x->layout.push_bytes, x->size);
     wire(x, a, &w);
     p->push_host = any_host(p->plan);
-    p->push_streams = p->push_host ? 0 : (uint32_t)x->push_streams;
     a->plan_id = (uint32_t)index;
     memcpy(a->wait_step, w.wait_step, sizeof(a->wait_step));
     a->state = x->args.state;
@@ -114,8 +108,7 @@ void pipc__cuda_push_prepare(pipc__cuda_exec_t *x, int index)
 bool pipc__cuda_push_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bool in_graph)
 {
     (void)in_graph;
-    return x->programs[index].push.nranks &&
-           bytes / pipc__push_chunk(bytes, x->programs[index].push_host) < UINT32_MAX;
+    return x->programs[index].push.nranks && bytes / PIPC__PUSH_CHUNK_LEAST < INT32_MAX;
 }
 
 pipc_status_t pipc__cuda_push_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
@@ -135,29 +128,28 @@ pipc_status_t pipc__cuda_push_check(const pipc__cuda_exec_t *x, const pipc__exec
 
 CUresult pipc__cuda_push_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index)
 {
-    pipc__cuda_program_t *p = &x->programs[index];
-    unsigned int blocks = (unsigned int)pipc__cuda_blocks(x, call);
-    pipc__push_args_t *a = &p->push;
+    const pipc__cuda_program_t *p = &x->programs[index];
+    int blocks = pipc__cuda_blocks(x, call);
+    pipc__push_args_t *a = &x->programs[index].push;
     void *params[] = {a};
-    uint32_t most = (uint32_t)(PIPC__PUSH_INFLIGHT / (int)blocks);
 
     a->send = call->send;
     a->recv = call->recv;
     a->in_place = call->send == call->recv;
     a->bytes = call->count * pipc_dtype_bytes(call->dtype);
-    a->chunk_bytes = pipc__push_chunk(a->bytes, p->push_host);
+    a->chunk_bytes = pipc__push_chunk(a->bytes, p->push_host, blocks);
     a->nchunks = (uint32_t)((a->bytes + a->chunk_bytes - 1) / a->chunk_bytes);
-    if (most < PIPC__PUSH_PUSHERS)
-        most = PIPC__PUSH_PUSHERS;
-    a->streams = p->push_host || x->push_streams < (int)most ? p->push_streams : most;
+    a->streams = p->push_host ? 0 : pipc__push_streams(a->chunk_bytes, blocks, x->push_shared);
     memcpy(a->scrub, x->args.scrub, sizeof(a->scrub));
 #ifdef PIPC_PERTURB
     a->seed = pipc__perturb.seed;
     a->max_usec = pipc__perturb.max_usec;
     a->drop_stage = pipc__perturb.drop_stage;
     a->drop_step = pipc__perturb.drop_step;
+    a->trace = pipc__perturb.trace;
 #endif
-    return x->cu->LaunchKernel(
-        x->push_kernel[call->op][call->dtype], blocks < a->nchunks ? blocks : a->nchunks, 1, 1,
-        PIPC__PUSH_THREADS, 1, 1, a->streams * PIPC__PUSH_BULK_BYTES, call->stream, params, NULL);
+    uint32_t grid = (uint32_t)blocks < a->nchunks ? (uint32_t)blocks : a->nchunks;
+    return x->cu->LaunchKernel(x->push_kernel[call->op][call->dtype], grid, 1, 1,
+                               PIPC__PUSH_THREADS, 1, 1, a->streams * a->chunk_bytes, call->stream,
+                               params, NULL);
 }
