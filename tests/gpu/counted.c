@@ -15,15 +15,20 @@ const char *counted_name(size_t i)
     return i < used ? names[i] : NULL;
 }
 
-#ifdef HAVE_COUNTED
+#ifdef __x86_64__
 
-/* One counter, one address and one trampoline of 16 bytes a function. A trampoline touches no
+bool counted_works(void)
+{
+    return true;
+}
+
+/* One counter, one address and one trampoline of 32 bytes a function. A trampoline touches no
  * register and no stack, so it does for any function. */
 __asm__(".local counted_calls, counted_real\n"
         ".comm counted_calls, 8 * 512, 64\n"
         ".comm counted_real, 8 * 512, 64\n"
         ".text\n"
-        ".balign 16\n"
+        ".balign 32\n"
         ".type counted_code, @function\n"
         "counted_code:\n"
         ".set i, 0\n"
@@ -63,6 +68,11 @@ void *__wrap_dlsym(void *lib, const char *name)
 }
 
 #else
+
+bool counted_works(void)
+{
+    return false;
+}
 
 counted_t counted_now(void)
 {

@@ -5,12 +5,9 @@
 #ifndef TESTS_GPU_COUNTED_H
 #define TESTS_GPU_COUNTED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#if defined(__x86_64__) && defined(__linux__)
-#define HAVE_COUNTED 1
-#endif
 
 #define COUNTED_MAX 512
 
@@ -23,5 +20,7 @@ counted_t counted_now(void);
 
 /* "cuLaunchKernel"; NULL behind the last one. */
 const char *counted_name(size_t i);
+
+bool counted_works(void); /* false on a processor that it is not written for */
 
 #endif

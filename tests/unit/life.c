@@ -52,6 +52,16 @@ static long resident(void)
     return pages * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
+bool life_sees_heap(void)
+{
+    size_t before = mallinfo2().uordblks;
+    void *volatile p = malloc(100);
+    bool sees = mallinfo2().uordblks > before;
+
+    free(p);
+    return sees;
+}
+
 static life_t look(const life_job_t *job)
 {
     return (life_t){.heap_bytes = (long)mallinfo2().uordblks,

@@ -40,6 +40,9 @@ typedef struct life_job {
     char dir[64];                       /* of the sockets, made by life_run() */
 } life_job_t;
 
+/* False under valgrind and sanitizers, which have a heap of their own and keep what was freed. */
+bool life_sees_heap(void);
+
 /* Fork @n ranks, each with job->cycles communicators, one after the other. Rank 0 prints how long
  * their creation took. Returns 0; 1 when anything grew after the first ones (and says what on
  * stderr); 2 when anything failed. */

@@ -52,6 +52,10 @@ int main(int argc, char **argv)
                       .heap_slack = 256,
                       .resident_slack_kb = 512};
 
+    if (!life_sees_heap()) {
+        printf("1..0 # SKIP the heap is a tool's\n");
+        return 0;
+    }
     printf("1..5\n");
     tell(!life_run(&job, 2), "created and destroyed, they leave nothing");
     job.cycles = 40;

@@ -1,12 +1,20 @@
 /* tests/unit/mallocs.c - see mallocs.h */
-#include <stdlib.h>
-
 #include "tests/unit/mallocs.h"
 
 #include <errno.h>
 #include <malloc.h>
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MALLOCS_OF_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define MALLOCS_OF_SANITIZER 1 /* or of another libc: not ours to replace */
+#endif
 
 static _Thread_local mallocs_t count;
 static _Thread_local bool on;
@@ -21,6 +29,17 @@ mallocs_t mallocs_end(void)
 {
     on = false;
     return count;
+}
+
+bool mallocs_work(void)
+{
+    mallocs_begin();
+    void *volatile own = malloc(1), *volatile other = strdup("");
+    mallocs_t n = mallocs_end();
+
+    free(own);
+    free(other);
+    return n.own == 1 && n.others == 1;
 }
 
 #ifndef MALLOCS_OF_SANITIZER

@@ -4,14 +4,7 @@
 #ifndef TESTS_UNIT_MALLOCS_H
 #define TESTS_UNIT_MALLOCS_H
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define MALLOCS_OF_SANITIZER 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-#define MALLOCS_OF_SANITIZER 1 /* or of another libc: not ours to replace */
-#endif
+#include <stdbool.h>
 
 typedef struct mallocs {
     unsigned long own, others; /* asked for by the program itself; by a shared library */
@@ -20,5 +13,8 @@ typedef struct mallocs {
 /* Of the calling thread, between mallocs_begin() and mallocs_end(). */
 void mallocs_begin(void);
 mallocs_t mallocs_end(void);
+
+/* False where malloc() is a tool's, a sanitizer's or valgrind's: nothing is counted then. */
+bool mallocs_work(void);
 
 #endif

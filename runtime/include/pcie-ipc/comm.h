@@ -165,8 +165,8 @@ PIPC_EXPORT pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_c
 
 /* recv[i] = @op over ranks of send[i], for i < count; bit-identical on every rank and in every run.
  *
- * @send, @recv  arrays of @count elements of @dtype, any alignment; the same pointer for in place,
- *               no other overlap. Host memory (CPU) or memory of the communicator's GPU (CUDA).
+ * @send, @recv  arrays of @count elements of @dtype, any alignment (where NCCL does the call, that of
+ *               an element); the same pointer for in place, no other overlap. Host memory (CPU) or memory of the communicator's GPU (CUDA).
  * @count        elements, 0 allowed; the same on every rank, as are @dtype and @op.
  * @stream       CUDA: a CUstream or cudaStream_t of the communicator's context, NULL is the default
  *               stream. The buffers belong to the call until the stream reaches its end. CPU: NULL.
