@@ -1,6 +1,6 @@
 /* exec/reduce_avx2.c - reductions for x86 with AVX2 and F16C. See reduce_level.h
  *
- * AVX-512 was tried: what is summed comes from the second-level cache at best, where it gains 5 %,
+ * AVX-512 was tried: what is summed comes from the second-level cache at best, where it gains 6 %,
  * and processors that slow down for it do so for the program, too.
  */
 #include "runtime/exec/reduce_table.h"
