@@ -34,6 +34,14 @@ static gpu_t look_at_gpu(const pipc__cuda_t *cu)
     return g;
 }
 
+/* The kernels use the memory model of sm_70; nvcc of CUDA 13 begins with sm_75. */
+static const char *remedy(int arch, const pipc__fatbin_t *list)
+{
+    return arch < 70                       ? "GPUs before sm_70 can have none"
+           : arch < 75 && !list[1].release ? "configure pcie-ipc --with-cuda12"
+                                           : "configure pcie-ipc with CUDA_GENCODE for it";
+}
+
 /* None of @list would load, the last one with @rc. */
 static pipc_status_t explain(const pipc__cuda_t *cu, CUresult rc, const gpu_t *g,
                              const pipc__fatbin_t *list, pipc__error_t *err)
@@ -44,8 +52,9 @@ static pipc_status_t explain(const pipc__cuda_t *cu, CUresult rc, const gpu_t *g
 
     if (pipc__fatbin_branch(needs))
         snprintf(branch, sizeof(branch), " (R%d)", pipc__fatbin_branch(needs));
-
     pipc__fatbin_describe(list, have, sizeof(have));
+    if (!is_not_for_here(rc))
+        fit = PIPC__FATBIN_FITS; /* something else went wrong */
     if (fit == PIPC__FATBIN_OLD_DRIVER)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
                           "the NVIDIA driver (CUDA %d.%d) is too old for the kernels for %s "
@@ -54,10 +63,8 @@ static pipc_status_t explain(const pipc__cuda_t *cu, CUresult rc, const gpu_t *g
                           needs % 1000 / 10, branch,
                           list[1].release ? "" : ", or configure pcie-ipc --with-cuda12", have);
     if (fit == PIPC__FATBIN_NO_CODE)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
-                          "no kernels for %s (sm_%d): configure pcie-ipc with CUDA_GENCODE for it; "
-                          "there are %s",
-                          g->name, g->arch, have);
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "no kernels for %s (sm_%d): %s; there are %s",
+                          g->name, g->arch, remedy(g->arch, list), have);
     pipc_status_t st = pipc__cuda_fail(
         cu, rc, err, "kernels for %s (sm_%d), of %s: cuModuleLoadData", g->name, g->arch, have);
     if (is_not_for_here(rc))

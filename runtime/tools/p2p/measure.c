@@ -106,7 +106,7 @@ static void describe(const pipc__cuda_t *cu, CUdevice d, p2p_gpu_t *g)
     g->mig = strstr(g->name, " MIG ") != NULL;
     if (cu->DeviceGetUuid(&id, d))
         return;
-    int used = snprintf(g->uuid, sizeof(g->uuid), "GPU-");
+    int used = snprintf(g->uuid, sizeof(g->uuid), "%s", g->mig ? "MIG-" : "GPU-");
     for (int i = 0; i < 16; i++)
         used += snprintf(g->uuid + used, sizeof(g->uuid) - (size_t)used, "%s%02x",
                          i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
