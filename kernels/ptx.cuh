@@ -183,6 +183,12 @@ static __device__ __forceinline__ bool barrier_or(uint32_t id, uint32_t threads,
     return any;
 }
 
+/* What another thread of the block changes meanwhile. */
+static __device__ __forceinline__ uint32_t load_shared(const volatile uint32_t *p)
+{
+    return *p;
+}
+
 static __device__ __forceinline__ bool warp_all(bool yes)
 {
     return __all_sync(0xffffffffu, yes);

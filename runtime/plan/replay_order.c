@@ -117,6 +117,28 @@ static const uint32_t *told_by(pipc__replay_t *c, int how)
     return a->fenced;
 }
 
+/* Coherence orders two stores to a flag when somebody saw the first one before the second was made.
+ */
+static bool is_last(const pipc__replay_t *c, const pipc__replay_flag_t *f)
+{
+    bool last = pipc__replay_before(c, f->last);
+
+    for (size_t i = 0; !last && i < f->nseen; i++)
+        last = pipc__replay_loaded(c, f->seen[i]);
+    return last;
+}
+
+static bool note_seen(const pipc__replay_t *c, pipc__replay_flag_t *f)
+{
+    pipc__moment_t *more = realloc(f->seen, (f->nseen + 1) * sizeof(*more));
+
+    if (!more)
+        return false;
+    more[f->nseen++] = pipc__replay_now(c);
+    f->seen = more;
+    return true;
+}
+
 /* A flag holds the number that was stored last, so signals to it must be ordered, and grow. */
 pipc_status_t pipc__replay_signal(pipc__replay_t *c, const pipc__event_t *e)
 {
@@ -129,7 +151,7 @@ pipc_status_t pipc__replay_signal(pipc__replay_t *c, const pipc__event_t *e)
         f->told = more;
     if (!more || !clock)
         return pipc__replay_no_memory(c);
-    if (!pipc__replay_before(c, f->last))
+    if (!is_last(c, f))
         return pipc__replay_wrong(c, "a signal of thread %u of rank %u may come later",
                                   (f->last.actor - 1) % c->nthreads,
                                   (f->last.actor - 1) / c->nthreads);
@@ -138,6 +160,7 @@ pipc_status_t pipc__replay_signal(pipc__replay_t *c, const pipc__event_t *e)
                                   (unsigned long long)f->told[f->ntold - 1].value);
     f->told[f->ntold++] = (pipc__told_t){e->value, clock};
     f->last = pipc__replay_now(c);
+    f->nseen = 0;
     return PIPC_OK;
 }
 
@@ -151,6 +174,8 @@ pipc_status_t pipc__replay_wait(pipc__replay_t *c, const pipc__event_t *e, bool 
     while (i < f->ntold && f->told[i].value < e->value)
         i++;
     *ran = i < f->ntold;
+    if (*ran && i == f->ntold - 1 && !note_seen(c, f))
+        return pipc__replay_no_memory(c);
     if (*ran && e->how == PIPC__ORDERED)
         pipc__replay_join(self(c)->clock, f->told[i].clock, 2 * (size_t)c->nactors);
     else if (*ran)
@@ -236,8 +261,10 @@ void pipc__replay_free_order(pipc__replay_t *c)
     free(c->barrier);
     for (size_t i = 0; i < c->flags.room; i++) {
         pipc__replay_flag_t *f = (pipc__replay_flag_t *)(void *)c->flags.entry[i];
-        if (f)
+        if (f) {
             free(f->told);
+            free(f->seen);
+        }
         free(f);
     }
     free(c->flags.entry);

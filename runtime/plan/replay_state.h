@@ -47,6 +47,8 @@ typedef struct pipc__replay_flag {
     pipc__moment_t last;
     pipc__told_t *told; /* all signals so far */
     size_t ntold;
+    pipc__moment_t *seen; /* waits that saw the last one */
+    size_t nseen;
 } pipc__replay_flag_t;
 
 /* Pages or flags by their key, which stands first in both. */

@@ -27,6 +27,7 @@ typedef struct carrier {
     sem_t go;
     ucontext_t home;
     struct fibre *next; /* who goes on when go is posted; NULL: it is all over */
+    struct fibre *heir; /* who goes on, on another carrier, when a fibre has ended; NULL: nobody */
     struct carrier *free;
 } carrier_t;
 
@@ -76,6 +77,8 @@ static struct {
     fibre_t **runnable;
     uint32_t nrunnable, room;
     uint64_t step, random;
+    store_t *late; /* EMULATED_UNORDERED: of threads that have met at a barrier */
+    uint32_t nlate, late_room;
     carrier_t main;
     carrier_t *carriers; /* free ones */
     fibre_t *fibres;     /* free ones */
@@ -110,12 +113,19 @@ static fibre_t *now(void)
 
 /* --- carriers -------------------------------------------------------------------------------- */
 
+static carrier_t *carrier_of(const fibre_t *f)
+{
+    return f->block->carrier;
+}
+
 static void hand_to(carrier_t *c, fibre_t *f)
 {
     c->next = f;
     sem_post(&c->go);
 }
 
+/* A fibre that has ended comes home, and from here the token is handed on: its stack is free then,
+ * and may have another owner as soon as somebody else runs. */
 static void carry(carrier_t *c)
 {
     for (;;) {
@@ -123,6 +133,7 @@ static void carry(carrier_t *c)
         if (!c->next)
             return;
         swapcontext(&c->home, &c->next->context);
+        hand_to(c->heir ? carrier_of(c->heir) : &all.main, c->heir);
     }
 }
 
@@ -184,14 +195,14 @@ static bool sleeps(const fibre_t *f)
 /* Any of those that are awake; rather one of this carrier, which is a hundred times cheaper. */
 static fibre_t *pick(void)
 {
-    const carrier_t *here = now() ? now()->block->carrier : NULL;
+    const carrier_t *here = now() ? carrier_of(now()) : NULL;
     uint32_t tries = below(8) ? 8 : 0, from;
 
     if (!all.nrunnable)
         die("nobody can run: threads of a block wait at different barriers");
     for (uint32_t i = 0; i < tries; i++) {
         fibre_t *f = all.runnable[below(all.nrunnable)];
-        if (!sleeps(f) && f->block->carrier == here)
+        if (!sleeps(f) && carrier_of(f) == here)
             return f;
     }
     from = below(all.nrunnable);
@@ -206,13 +217,13 @@ static fibre_t *pick(void)
 static void go_to(fibre_t *next)
 {
     fibre_t *me = now();
-    carrier_t *c = me->block->carrier;
+    carrier_t *c = carrier_of(me);
 
     if (next == me)
         return;
     emulated_now = &next->place;
-    if (next->block->carrier != c) {
-        hand_to(next->block->carrier, next);
+    if (carrier_of(next) != c) {
+        hand_to(carrier_of(next), next);
         sem_wait(&c->go);
         next = c->next;
     }
@@ -276,9 +287,36 @@ static void land_all(fibre_t *f)
         land(f, 0);
 }
 
+static void land_late(uint32_t i)
+{
+    store_t s = all.late[i];
+
+    memcpy(s.p, &s.v, s.bytes);
+    all.late[i] = all.late[--all.nlate];
+}
+
+/* A barrier makes visible to the block what was stored. That all others see it, too, a release
+ * behind the barrier has to see to, and here the barrier does it, or nobody. */
+static void meet_stores(fibre_t *f)
+{
+    if (all.e->fault != EMULATED_UNORDERED) {
+        land_all(f);
+        return;
+    }
+    for (; f->nstores; f->nstores--) {
+        if (all.nlate == all.late_room) {
+            all.late_room = all.late_room ? 2 * all.late_room : 256;
+            all.late = must(realloc(all.late, all.late_room * sizeof(store_t)));
+        }
+        all.late[all.nlate++] = f->stores[f->nstores - 1];
+    }
+}
+
 static void at_an_access(uint32_t one_in)
 {
     maybe_land(now());
+    if (all.nlate && !below(16))
+        land_late(below(all.nlate));
     if (!below(one_in))
         emulated_yield();
 }
@@ -339,8 +377,6 @@ static void let_go(struct meeting *m)
     m->waiting = NULL;
 }
 
-/* What was stored is visible here to the whole block; that it is so to all others the release
- * behind the barrier would see to, and here the barrier does it. */
 bool emulated_meet(uint32_t barrier, uint32_t threads, bool yes)
 {
     fibre_t *f = now();
@@ -348,8 +384,7 @@ bool emulated_meet(uint32_t barrier, uint32_t threads, bool yes)
 
     if (barrier >= BARRIERS)
         die("no such barrier");
-    if (all.e->fault != EMULATED_UNORDERED)
-        land_all(f);
+    meet_stores(f);
     m->yes |= yes;
     if (++m->came < threads) {
         can_not_run(f);
@@ -372,7 +407,7 @@ static void next_launch(run_t *r);
 static void end(void)
 {
     fibre_t *f = now(), *next = NULL;
-    carrier_t *here = f->block->carrier;
+    carrier_t *here = carrier_of(f);
     run_t *r = f->run;
 
     land_all(f);
@@ -384,9 +419,9 @@ static void end(void)
     all.fibres = f;
     if (all.nrunnable)
         emulated_now = &(next = pick())->place;
-    if (next && next->block->carrier == here)
+    if (next && carrier_of(next) == here)
         setcontext(&next->context);
-    hand_to(next ? next->block->carrier : &all.main, next);
+    here->heir = next;
     setcontext(&here->home);
 }
 
@@ -447,6 +482,8 @@ static void next_launch(run_t *r)
         give_carrier(r->blocks[b].carrier);
     free(r->blocks);
     r->blocks = NULL;
+    while (all.nlate)
+        land_late(0);
     if (++r->launch == r->stream.n)
         return;
     const emulated_launch_t *l = &r->stream.launches[r->launch];
@@ -475,7 +512,7 @@ bool emulate(const emulation_t *e)
         return true;
     fibre_t *first = pick();
     emulated_now = &first->place;
-    hand_to(first->block->carrier, first);
+    hand_to(carrier_of(first), first);
     carry(&all.main);
     return all.step < e->steps;
 }

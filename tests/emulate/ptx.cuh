@@ -132,6 +132,17 @@ static inline bool barrier_or(uint32_t id, uint32_t threads, bool yes)
     return emulated_meet(id, threads, yes);
 }
 
+static inline uint32_t load_shared(const volatile uint32_t *p)
+{
+    emulated_yield();
+    return *p;
+}
+
+static inline bool warp_all(bool yes)
+{
+    return !emulated_meet(16 + threadIdx.x / 32, 32, !yes);
+}
+
 /* --- bulk copies: the CPU has none ----------------------------------------------------------- */
 
 #define PIPC__BULK 0

@@ -78,7 +78,7 @@ static void make_buffers(world_t *w, world_call_t *k, unsigned int call)
 }
 
 world_t *world_make(uint64_t seed, int nranks, int ncalls, size_t staging_bytes, size_t most_bytes,
-                    const emulated_function_t *functions)
+                    bool in_place, const emulated_function_t *functions)
 {
     world_t *w = must(calloc(1, sizeof(*w)));
 
@@ -98,7 +98,7 @@ world_t *world_make(uint64_t seed, int nranks, int ncalls, size_t staging_bytes,
         k->kernel = f->kernel;
         k->count = 1 + world_random(w, (uint32_t)(most_bytes / pipc_dtype_bytes(k->dtype)));
         k->bytes = k->count * pipc_dtype_bytes(k->dtype);
-        k->in_place = world_random(w, 2);
+        k->in_place = world_random(w, 2) || in_place;
         make_buffers(w, k, (unsigned int)i);
     }
     return w;

@@ -48,9 +48,9 @@ enum { WORLD_WRONG = 1, WORLD_HANGS = 2, WORLD_REFUSED = 4 };
 uint32_t world_random(world_t *w, uint32_t n);
 
 /* Ranks with @staging_bytes of staging on the device and on the host, and random calls of up to
- * @most_bytes by one of @functions; parts have no launch yet. */
+ * @most_bytes by one of @functions, @in_place or here and there; parts have no launch yet. */
 world_t *world_make(uint64_t seed, int nranks, int ncalls, size_t staging_bytes, size_t most_bytes,
-                    const emulated_function_t *functions);
+                    bool in_place, const emulated_function_t *functions);
 void world_free(world_t *w);
 
 /* Give @part blocks and threads, and room for a trace. */

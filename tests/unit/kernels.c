@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "kernels/ll.h"
+#include "kernels/push.h"
 #include "tests/emulate/world.h"
 
 static uint64_t first_seed = 1;
@@ -25,14 +26,45 @@ static unsigned int runs = 300;
 /* What is taken out. */
 typedef struct lack {
     int drop_step, one_area;
+    bool in_place; /* it is needed there alone */
     emulated_fault_t fault;
 } lack_t;
 
 #define STEPS 300000 /* the longest run that is right takes 21000 */
 
-/* --- LL -------------------------------------------------------------------------------------- */
-
 static const lack_t nothing = {.drop_step = -1};
+typedef int run_t(uint64_t seed, const lack_t *lack, int ncalls, pipc__error_t *err);
+
+static void is_right(run_t *run, unsigned int times)
+{
+    for (uint64_t seed = first_seed; seed < first_seed + times; seed++) {
+        pipc__error_t err = {PIPC_OK, ""};
+        int bad = run(seed, &nothing, 1 + (int)(seed % WORLD_CALLS), &err);
+        if (bad)
+            fail_msg("seed %llu:%s%s %s", (unsigned long long)seed,
+                     bad & WORLD_WRONG ? " wrong values" : "", bad & WORLD_HANGS ? " a hang" : "",
+                     err.text);
+    }
+}
+
+/* Without something that is needed every trace is refused, and in some schedule values go wrong,
+ * too, or a wait is for ever. */
+static void is_needed(run_t *run, lack_t lack, unsigned int times, const char *what)
+{
+    unsigned int refused = 0, seen = 0;
+
+    for (uint64_t seed = first_seed; seed < first_seed + times; seed++) {
+        pipc__error_t err;
+        int bad = run(seed, &lack, 3, &err);
+        refused += (bad & (WORLD_REFUSED | WORLD_HANGS)) != 0;
+        seen += (bad & (WORLD_WRONG | WORLD_HANGS)) != 0;
+    }
+    if (refused != times || !seen)
+        fail_msg("without %s: of %u schedules %u are refused, %u went wrong", what, times, refused,
+                 seen);
+}
+
+/* --- LL -------------------------------------------------------------------------------------- */
 
 typedef struct ll_calls {
     pipc__ll_args_t args[WORLD_CALLS][WORLD_RANKS];
@@ -101,7 +133,8 @@ static int ll_run(uint64_t seed, const lack_t *lack, int ncalls, pipc__error_t *
 {
     static ll_calls_t calls;
     int nranks = seed % 4 ? 2 : 3 + (int)(seed / 4 % 2);
-    world_t *w = world_make(seed, nranks, ncalls, PIPC__LL_BYTES, 2000, emulated_ll);
+    world_t *w =
+        world_make(seed, nranks, ncalls, PIPC__LL_BYTES, 2000, lack->in_place, emulated_ll);
     bool by_host = !world_random(w, 3);
     uint64_t before = world_random(w, 4) ? 0 : UINT32_MAX - 1;
 
@@ -123,64 +156,151 @@ static int ll_run(uint64_t seed, const lack_t *lack, int ncalls, pipc__error_t *
 static void ll_is_right_in_every_schedule(void **state)
 {
     (void)state;
-    for (uint64_t seed = first_seed; seed < first_seed + runs; seed++) {
-        pipc__error_t err = {PIPC_OK, ""};
-        int bad = ll_run(seed, &nothing, 1 + (int)(seed % WORLD_CALLS), &err);
-        if (bad)
-            fail_msg("seed %llu:%s%s %s", (unsigned long long)seed,
-                     bad & WORLD_WRONG ? " wrong values" : "", bad & WORLD_HANGS ? " a hang" : "",
-                     err.text);
-    }
-}
-
-/* --- controls -------------------------------------------------------------------------------- */
-
-typedef int run_t(uint64_t seed, const lack_t *lack, int ncalls, pipc__error_t *err);
-
-/* Without something that is needed every trace is refused, and in some schedule values go wrong,
- * too, or a wait is for ever. */
-static void is_needed(run_t *run, lack_t lack, const char *what)
-{
-    unsigned int refused = 0, seen = 0, most = 100;
-
-    for (uint64_t seed = first_seed; seed < first_seed + most; seed++) {
-        pipc__error_t err;
-        int bad = run(seed, &lack, 3, &err);
-        refused += (bad & (WORLD_REFUSED | WORLD_HANGS)) != 0;
-        seen += (bad & (WORLD_WRONG | WORLD_HANGS)) != 0;
-    }
-    if (refused != most || !seen)
-        fail_msg("without %s: of %u schedules %u are refused, %u went wrong", what, most, refused,
-                 seen);
+    is_right(ll_run, runs);
 }
 
 static void each_check_of_ll_is_needed(void **state)
 {
     (void)state;
     for (int q = 0; q < 2; q++)
-        is_needed(ll_run, (lack_t){.drop_step = q}, "a look at packets");
+        is_needed(ll_run, (lack_t){.drop_step = q}, 100, "a look at packets");
 }
 
 static void the_second_area_of_ll_is_needed(void **state)
 {
     (void)state;
-    is_needed(ll_run, (lack_t){.drop_step = -1, .one_area = 1}, "the second area");
+    is_needed(ll_run, (lack_t){.drop_step = -1, .one_area = 1}, 100, "the second area");
 }
 
-/* Were a flag and its data two words, the flag could come first: no trace can tell, values do. */
-static void packets_have_to_be_words(void **state)
+/* What the trace can't tell, since it says what was meant: values have to. */
+static void values_show(run_t *run, emulated_fault_t fault, unsigned int times)
 {
-    const lack_t torn = {.drop_step = -1, .fault = EMULATED_TORN};
+    const lack_t lack = {.drop_step = -1, .fault = fault};
     unsigned int wrong = 0;
 
-    (void)state;
-    for (uint64_t seed = first_seed; seed < first_seed + 100; seed++) {
+    for (uint64_t seed = first_seed; seed < first_seed + times; seed++) {
         pipc__error_t err;
-        int bad = ll_run(seed, &torn, 3, &err);
+        int bad = run(seed, &lack, 3, &err);
         assert_int_equal(bad & ~WORLD_WRONG, 0);
         wrong += bad != 0;
     }
     assert_true(wrong > 0);
+}
+
+/* Were a flag and its data two words, the flag could come first. */
+static void packets_have_to_be_words(void **state)
+{
+    (void)state;
+    values_show(ll_run, EMULATED_TORN, 100);
+}
+
+/* --- push ------------------------------------------------------------------------------------ */
+
+#define PUSH_SLOTS 3
+
+typedef struct push_calls {
+    pipc__push_args_t args[WORLD_CALLS][WORLD_RANKS];
+} push_calls_t;
+
+static const void *push_args(const void *all, int call, int rank)
+{
+    const push_calls_t *c = all;
+
+    return &c->args[call][rank];
+}
+
+static uint64_t *flags(char *region, size_t at)
+{
+    return (uint64_t *)(void *)(region + at);
+}
+
+/* As cuda_push.c does. */
+static void push_wire(const world_t *w, pipc__push_args_t *a, int me, bool by_host)
+{
+    for (int i = 1; i < w->nranks; i++) {
+        int n = w->nranks, peer = (me + i) % n;
+        int here = pipc__push_index(me, peer), there = pipc__push_index(peer, me);
+        char *const *memory = by_host && (me + peer) % 2 ? w->host : w->staging;
+        char *peers = memory[peer], *own = memory[me];
+        a->to[i - 1] = peers + pipc__push_ring(a->nslots, n, there);
+        a->arrival_to[i - 1] = flags(peers, pipc__push_arrivals(a->nslots, there));
+        a->ack_from[i - 1] = flags(own, pipc__push_acks(a->nslots, n, here));
+        a->from[peer] = own + pipc__push_ring(a->nslots, n, here);
+        a->arrival_from[peer] = flags(own, pipc__push_arrivals(a->nslots, here));
+        a->ack_to[peer] = flags(peers, pipc__push_acks(a->nslots, n, there));
+    }
+}
+
+static void push_fill(world_t *w, pipc__push_args_t *a, int call, int rank, bool by_host,
+                      uint32_t chunk_bytes, const lack_t *lack)
+{
+    const world_part_t *p = &w->call[call].part[rank];
+
+    memset(a, 0, sizeof(*a));
+    a->send = p->send;
+    a->recv = p->recv;
+    a->bytes = w->call[call].bytes;
+    a->chunk_bytes = chunk_bytes;
+    a->nchunks = (uint32_t)((a->bytes + chunk_bytes - 1) / chunk_bytes);
+    a->rank = (uint32_t)rank;
+    a->nranks = (uint32_t)w->nranks;
+    a->nth = 1.0 / w->nranks;
+    a->reciprocal = UINT64_MAX / (uint64_t)w->nranks;
+    a->nslots = PUSH_SLOTS;
+    a->in_place = p->send == p->recv;
+    push_wire(w, a, rank, by_host);
+    for (int q = 0; q < w->nranks; q++)
+        a->wait_step[q] = (uint16_t)q;
+    a->state = &w->state[rank];
+    a->abort = &w->abort;
+    a->stalled_round = &w->stalled_round;
+    a->stalled_step = &w->stalled_step;
+    a->drop_step = lack->drop_step;
+    a->trace = w->trace[call][rank].sink;
+}
+
+/* Chunks are shorter than the host makes them, so that small messages have many: a ring comes round
+ * several times. */
+static int push_run(uint64_t seed, const lack_t *lack, int ncalls, pipc__error_t *err)
+{
+    static push_calls_t calls;
+    int nranks = seed % 6 ? 2 : 3;
+    size_t region = pipc__push_ring(PUSH_SLOTS, nranks, nranks - 1);
+    world_t *w = world_make(seed, nranks, ncalls, region, 6000, lack->in_place, emulated_push);
+    bool by_host = !world_random(w, 3);
+
+    for (int i = 0; i < ncalls; i++) {
+        uint32_t chunk_bytes = 256u << world_random(w, 4);
+        for (int r = 0; r < nranks; r++) {
+            world_grid(w, i, r, world_random(w, 4) ? 1 : 2, PIPC__PUSH_THREADS);
+            push_fill(w, &calls.args[i][r], i, r, by_host, chunk_bytes, lack);
+        }
+    }
+    int bad = world_run(w, push_args, &calls, true, STEPS, lack->fault, err);
+    world_free(w);
+    return bad;
+}
+
+static void push_is_right_in_every_schedule(void **state)
+{
+    (void)state;
+    is_right(push_run, runs / 5);
+}
+
+static void each_wait_of_push_is_needed(void **state)
+{
+    (void)state;
+    for (int q = 0; q < 2; q++)
+        is_needed(push_run, (lack_t){.drop_step = q}, 12, "the wait for a chunk");
+    is_needed(push_run, (lack_t){.drop_step = PIPC__PUSH_ACK_STEP}, 12, "the wait for a slot");
+    is_needed(push_run, (lack_t){.drop_step = PIPC__PUSH_PUSHED_STEP, .in_place = true}, 12,
+              "the wait for the own push");
+}
+
+static void signals_have_to_be_releases(void **state)
+{
+    (void)state;
+    values_show(push_run, EMULATED_UNORDERED, 12);
 }
 
 static void take_options(int argc, char **argv)
@@ -200,6 +320,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_check_of_ll_is_needed),
         cmocka_unit_test(the_second_area_of_ll_is_needed),
         cmocka_unit_test(packets_have_to_be_words),
+        cmocka_unit_test(push_is_right_in_every_schedule),
+        cmocka_unit_test(each_wait_of_push_is_needed),
+        cmocka_unit_test(signals_have_to_be_releases),
     };
 
     take_options(argc, argv);
