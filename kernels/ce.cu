@@ -58,33 +58,40 @@ static __device__ void report(const pipc__ce_args_t &a, uint32_t peer)
     store_release(a.stalled_step, PIPC__STALL(a.plan_id, 0, a.wait_step[peer]));
 }
 
-/* A thread for each peer looks at the flag that it sets, and with @gone another one at what was
- * read for it. False, for the whole block, when a wait was given up. */
-static __device__ bool wait_peers(const pipc__ce_args_t &a, uint64_t end, bool came, bool gone)
+/* A warp's threads look at the peers' flags, a thread each; these begin at @at. */
+static __device__ bool wait_peers(const pipc__ce_args_t &a, size_t at, uint64_t end)
 {
     uint32_t peer = threadIdx.x % 32;
-    bool looks_came = came && threadIdx.x < 32, looks_gone = gone && threadIdx.x / 32 == 1;
-    bool gave_up = false;
 
-    if (peer < a.nranks && peer != a.rank && (looks_came || looks_gone)) {
-        gave_up =
-            !wait_flag(a, flag_at(a, looks_came ? PIPC__CE_CAME(peer) : PIPC__CE_GONE(peer)), end);
-        if (gave_up)
-            report(a, peer);
-    }
-    return !__syncthreads_or(gave_up);
+    if (peer >= a.nranks || peer == a.rank ||
+        wait_flag(a, flag_at(a, at + PIPC__CE_FLAG(peer)), end))
+        return true;
+    report(a, peer);
+    return false;
 }
 
-static __device__ bool wait_chunk(const pipc__ce_args_t &a, const ce_chunk &k)
+/* False, for the whole block, when a wait was given up. */
+static __device__ bool wait_chunk(const pipc__ce_args_t &a, const ce_chunk &k, uint32_t lane)
 {
-    return wait_peers(a, k.end, !DROPPED_CE(a, PIPC__CE_WAIT_CAME),
-                      a.in_place && !DROPPED_CE(a, PIPC__CE_WAIT_GONE));
+    const uint32_t warp = threadIdx.x / 32;
+    bool come = true;
+
+    if (warp == 0 && !DROPPED_CE(a, PIPC__CE_WAIT_CAME))
+        come = wait_peers(a, PIPC__CE_CAME(0, lane), k.end);
+    if (warp == 1 && a.in_place && !DROPPED_CE(a, PIPC__CE_WAIT_GONE))
+        come = wait_peers(a, PIPC__CE_GONE(0, lane), k.end);
+    return !__syncthreads_or(!come);
 }
 
 /* The caller may write its input again when the kernel has ended: one block sees to that. */
-static __device__ bool wait_input(const pipc__ce_args_t &a, uint64_t end)
+static __device__ bool wait_input(const pipc__ce_args_t &a, uint32_t chunks, uint64_t end)
 {
-    return wait_peers(a, end, false, !DROPPED_CE(a, PIPC__CE_WAIT_END));
+    const uint32_t lane = threadIdx.x / 32;
+    bool gone = true;
+
+    if (lane < a.lanes && lane < chunks && !DROPPED_CE(a, PIPC__CE_WAIT_END))
+        gone = wait_peers(a, PIPC__CE_GONE(0, lane), end);
+    return !__syncthreads_or(!gone);
 }
 
 /* --- summing --------------------------------------------------------------------------------- */
@@ -256,7 +263,7 @@ template <class R> static __device__ void run(const pipc__ce_args_t &a)
     for (size_t done = 0; alive && done < a.bytes; number++) {
         const ce_chunk k = next_chunk(a, done, at);
         DELAY(a, k.end, 0);
-        alive = wait_chunk(a, k);
+        alive = wait_chunk(a, k, number % a.lanes);
         DELAY(a, k.end, 1);
         if (alive)
             sum_chunk<R>(a, k);
@@ -266,7 +273,7 @@ template <class R> static __device__ void run(const pipc__ce_args_t &a)
         at = k.end;
     }
     if (alive && blockIdx.x == 0)
-        alive = wait_input(a, at);
+        alive = wait_input(a, number, at);
     end(a, at, alive);
 }
 

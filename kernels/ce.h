@@ -17,7 +17,12 @@
  * a message are short, since nothing overlaps with the sum of the very last. All ranks cut alike.
  *
  * In place the kernel must not write what the own copy engines have still to read: a flag for each
- * peer, gone, says up to where they have. Out of place it is looked at once, at the call's end.
+ * peer, gone, says up to where they have. Out of place it is looked at once, at the call's end,
+ * which is what a stream writes there behind its last chunk.
+ *
+ * Between a copy and the next one of its stream stand a fence and a flag. So chunks take turns on
+ * two streams, lanes, where they go straight to the peer, and each lane has flags of its own: came
+ * and gone are in order within a lane only.
  *
  * Flags that kernels look at lie on the device, at the head of the rings; those that streams wait
  * for in control.h's page, where a thread can write them: nothing else ends such a wait.
@@ -30,11 +35,15 @@
 #include "kernels/allreduce.h"
 #include "runtime/plan/proto.h"
 
-/* The head: flags of each rank, then counters of chunks. */
-#define PIPC__CE_HEAD 4096
-#define PIPC__CE_CAME(rank) ((size_t)(rank)*PIPC__FLAG_BYTES)
-#define PIPC__CE_GONE(rank) ((size_t)(PIPC__RANKS_MAX + (rank)) * PIPC__FLAG_BYTES)
-#define PIPC__CE_COUNTERS_AT ((size_t)2 * PIPC__RANKS_MAX * PIPC__FLAG_BYTES)
+#define PIPC__CE_LANES 2 /* at most */
+
+/* The head: flags of each lane and rank, then counters of chunks. */
+#define PIPC__CE_HEAD 8192
+#define PIPC__CE_FLAG(n) ((size_t)(n)*PIPC__FLAG_BYTES)
+#define PIPC__CE_CAME(rank, lane) PIPC__CE_FLAG((lane)*PIPC__RANKS_MAX + (rank))
+#define PIPC__CE_GONE(rank, lane)                                                                  \
+    PIPC__CE_FLAG((PIPC__CE_LANES + (lane)) * PIPC__RANKS_MAX + (rank))
+#define PIPC__CE_COUNTERS_AT PIPC__CE_FLAG(2 * PIPC__CE_LANES * PIPC__RANKS_MAX)
 #define PIPC__CE_COUNTERS 64 /* more than there are chunks in a ring */
 
 #define PIPC__CE_UNIT ((size_t)4096) /* where chunks begin, in the message and in a ring */
@@ -67,6 +76,7 @@ typedef struct pipc__ce_args {
     uint64_t *room[PIPC__RANKS_MAX];     /* flag that says that chunks of q were summed */
     char *head;                          /* own, on the device */
     char *scrub[2];                      /* LL's areas, see ll.h; NULL: none */
+    uint32_t lanes;                      /* chunk n of the call goes by lane n mod lanes */
     uint32_t in_place, frees;            /* frees: after each chunk, not only at the end */
     uint32_t plan_id;                    /* for the report of a stall, as is: */
     uint16_t wait_step[PIPC__RANKS_MAX]; /* step of the plan that waits for rank q */

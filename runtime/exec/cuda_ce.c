@@ -2,7 +2,7 @@
  * and flags, and cuda_exec.h for the other files.
  *
  *     caller's stream   --begun-->  | kernel: sums each chunk when it has come            | -->
- *     a stream a peer               | wait free, copy, write came | wait free, copy, ...  |
+ *     streams for each peer         | wait free, copy, write came | wait free, copy, ...  |
  *
  * A chunk is a copy between two stream memory operations. The write behind the copy is ordered
  * behind it for who reads at the other end: it "will provide a memory fence before the write, which
@@ -123,8 +123,8 @@ static pipc_status_t open_all(pipc__cuda_exec_t *x, pipc__error_t *err)
 
     for (int r = 0; !st && r < x->size; r++) {
         st = open_front(x, r, err);
-        if (!st && r != x->rank)
-            st = open_stream(x, &ce->push[r], err);
+        for (int lane = 0; !st && r != x->rank && lane < ce->lanes; lane++)
+            st = open_stream(x, &ce->push[r][lane], err);
         if (!st && ce->from_host >> r & 1)
             st = open_stream(x, &ce->pull[r], err);
     }
@@ -140,9 +140,12 @@ static void take_wiring(pipc__cuda_exec_t *x, const pipc__plan_t *plan,
     for (int r = 0; r < x->size; r++) {
         x->ce.to_host |= (uint32_t)(own->to[r] == PIPC__HOST) << r;
         x->ce.from_host |= (uint32_t)(own->from[r] == PIPC__HOST) << r;
-        for (int q = 0; pipc__ll_wire(&w, plan, r) && q < x->size; q++)
+        pipc__ll_wire(&w, plan, r);
+        for (int q = 0; q < x->size; q++)
             x->ce.any_host |= w.to[q] == PIPC__HOST;
     }
+    /* What a host ring has free is told by one stream, in order. */
+    x->ce.lanes = x->ce.any_host ? 1 : PIPC__CE_LANES;
 }
 
 /* What does not change from call to call. */
@@ -201,8 +204,9 @@ CUresult pipc__cuda_ce_drain(const pipc__cuda_exec_t *x)
     CUresult rc = CUDA_SUCCESS;
 
     for (int r = 0; r < x->size; r++) {
-        if (!rc && x->ce.push[r])
-            rc = x->cu->StreamSynchronize(x->ce.push[r]);
+        for (int lane = 0; lane < PIPC__CE_LANES; lane++)
+            if (!rc && x->ce.push[r][lane])
+                rc = x->cu->StreamSynchronize(x->ce.push[r][lane]);
         if (!rc && x->ce.pull[r])
             rc = x->cu->StreamSynchronize(x->ce.pull[r]);
     }
@@ -213,13 +217,16 @@ static void close_rank(pipc__cuda_exec_t *x, int r)
 {
     pipc__cuda_ce_t *ce = &x->ce;
 
-    if (ce->push[r])
-        x->cu->StreamDestroy(ce->push[r]);
+    for (int lane = 0; lane < PIPC__CE_LANES; lane++) {
+        if (ce->push[r][lane])
+            x->cu->StreamDestroy(ce->push[r][lane]);
+        ce->push[r][lane] = NULL;
+    }
     if (ce->pull[r])
         x->cu->StreamDestroy(ce->pull[r]);
     if (ce->front[r] && r != x->rank)
         x->cu->MemHostUnregister(pipc__control_page_of(x->base.ctl, r));
-    ce->push[r] = ce->pull[r] = NULL;
+    ce->pull[r] = NULL;
     ce->front[r] = 0;
 }
 
@@ -274,8 +281,9 @@ pipc_status_t pipc__cuda_ce_check(const pipc__cuda_exec_t *x, const pipc__exec_c
 /* A chunk: its place in the message and in the rings. */
 typedef struct chunk {
     size_t at, bytes, in_ring;
+    int lane;
     uint64_t end;
-    bool gone; /* tell the kernel when it has been read */
+    uint64_t gone; /* what to tell the kernel when it has been read; 0: nothing */
 } chunk_t;
 
 /* What has come already, the host can see for nothing. */
@@ -309,7 +317,7 @@ static CUresult push(pipc__cuda_exec_t *x, const char *send, int peer, const chu
     const size_t to = ring_at(x, peer, x->rank) + k->in_ring;
     const CUdeviceptr from = (CUdeviceptr)(uintptr_t)(send + k->at);
     const bool host = x->ce.to_host >> peer & 1;
-    CUstream stream = x->ce.push[peer];
+    CUstream stream = x->ce.push[peer][k->lane];
     CUresult rc = CUDA_SUCCESS;
 
     if (!DROPPED_CE(PIPC__CE_WAIT_FREE))
@@ -320,10 +328,10 @@ static CUresult push(pipc__cuda_exec_t *x, const char *send, int peer, const chu
     if (!rc)
         rc = write_flag(x, stream,
                         host ? front_flag(&x->ce, peer, PIPC__FRONT_LANDED, x->rank)
-                             : device_at(x, peer, PIPC__CE_CAME(x->rank)),
+                             : device_at(x, peer, PIPC__CE_CAME(x->rank, k->lane)),
                         k->end);
     if (!rc && k->gone)
-        rc = write_flag(x, stream, device_at(x, x->rank, PIPC__CE_GONE(peer)), k->end);
+        rc = write_flag(x, stream, device_at(x, x->rank, PIPC__CE_GONE(peer, k->lane)), k->gone);
     return rc;
 }
 
@@ -343,7 +351,7 @@ static CUresult pull(pipc__cuda_exec_t *x, int peer, const chunk_t *k)
         rc = x->cu->MemcpyHtoDAsync(device_at(x, x->rank, at), host_at(x, x->rank, at), k->bytes,
                                     stream);
     if (!rc)
-        rc = write_flag(x, stream, device_at(x, x->rank, PIPC__CE_CAME(peer)), k->end);
+        rc = write_flag(x, stream, device_at(x, x->rank, PIPC__CE_CAME(peer, k->lane)), k->end);
     if (!rc)
         rc = write_flag(x, stream, front_flag(&x->ce, peer, PIPC__FRONT_FREE, x->rank), k->end);
     return rc;
@@ -373,9 +381,11 @@ static void set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call)
     a->recv = call->recv;
     a->bytes = call->count * pipc_dtype_bytes(call->dtype);
     a->at = x->ce.at;
-    pipc__ce_cut_t cut = pipc__ce_cut(a->bytes, a->ring_bytes, x->ce.any_host);
+    pipc__ce_cut_t cut =
+        x->ce.cut.most ? x->ce.cut : pipc__ce_cut(a->bytes, a->ring_bytes, x->ce.any_host);
     a->most = cut.most;
     a->least = cut.least;
+    a->lanes = (uint32_t)x->ce.lanes;
     a->in_place = call->send == call->recv;
     /* A call within one turn of the rings waits for no room that it makes itself. */
     a->frees = a->bytes + a->most + PIPC__CE_UNIT > a->ring_bytes;
@@ -391,9 +401,9 @@ static CUresult begin(pipc__cuda_exec_t *x, CUstream stream)
 {
     CUresult rc = x->cu->EventRecord(x->ce.begun, stream);
 
-    for (int r = 0; !rc && r < x->size && !DROPPED_CE(PIPC__CE_WAIT_BEGIN); r++)
-        if (x->ce.push[r])
-            rc = x->cu->StreamWaitEvent(x->ce.push[r], x->ce.begun, 0);
+    for (int i = 1; i < x->size && !DROPPED_CE(PIPC__CE_WAIT_BEGIN); i++)
+        for (int lane = 0; !rc && lane < x->ce.lanes; lane++)
+            rc = x->cu->StreamWaitEvent(x->ce.push[next_peer(x, i)][lane], x->ce.begun, 0);
     return rc;
 }
 
@@ -406,34 +416,53 @@ static CUresult launch_kernel(pipc__cuda_exec_t *x, const pipc__exec_call_t *cal
                                1, 1, 0, call->stream, params, NULL);
 }
 
-static chunk_t next_chunk(const pipc__ce_args_t *a, size_t done, uint64_t at)
+/* Chunk @n, which follows @before, if there is one, in the message and in the rings. */
+static chunk_t next_chunk(const pipc__ce_args_t *a, const chunk_t *before, int n)
 {
+    size_t done = n ? before->at + before->bytes : 0;
     chunk_t k = {.at = done, .bytes = pipc__ce_chunk(a->bytes - done, a->most, a->least)};
-    uint64_t begin = pipc__ce_begin(at, k.bytes, a->ring_bytes);
+    uint64_t begin = pipc__ce_begin(n ? before->end : a->at, k.bytes, a->ring_bytes);
 
+    k.lane = n % (int)a->lanes;
     k.in_ring = (size_t)(begin % a->ring_bytes);
     k.end = pipc__ce_end(begin, k.bytes);
-    k.gone = a->in_place || done + k.bytes == a->bytes;
+    k.gone = a->in_place ? k.end : 0;
     return k;
+}
+
+/* How many chunks there are; *end: of the last one. */
+static int count_chunks(const pipc__ce_args_t *a, uint64_t *end)
+{
+    chunk_t k = {.bytes = 0};
+    int n = 0;
+
+    while (k.at + k.bytes < a->bytes) {
+        k = next_chunk(a, &k, n);
+        n++;
+    }
+    *end = k.end;
+    return n;
 }
 
 CUresult pipc__cuda_ce_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index)
 {
     const pipc__ce_args_t *a = &x->ce.args;
-    uint64_t at = x->ce.at;
+    chunk_t k = {.bytes = 0};
+    uint64_t end;
 
     (void)index;
     set_args(x, call);
+    int chunks = count_chunks(a, &end);
     CUresult rc = begin(x, call->stream);
-    for (size_t done = 0; !rc && done < a->bytes;) {
-        chunk_t k = next_chunk(a, done, at);
+    for (int n = 0; !rc && n < chunks; n++) {
+        k = next_chunk(a, &k, n);
+        if (n + x->ce.lanes >= chunks) /* the lane's last one */
+            k.gone = end;
         rc = move_chunk(x, call->send, &k);
-        if (!rc && done == 0)
+        if (!rc && n == 0)
             rc = launch_kernel(x, call);
-        done += k.bytes;
-        at = k.end;
     }
     x->ce.safe = x->ce.at;
-    x->ce.at = at;
+    x->ce.at = end;
     return rc;
 }
