@@ -166,6 +166,8 @@ pipc_status_t pipc__replay_read(pipc__replay_t *c, const pipc__event_t *e, bool 
     pipc__register_t *r = &c->actor[c->now - c->actor].reg[e->reg];
     const uint32_t *seen = NULL;
 
+    if (!e->bytes)
+        return PIPC_OK;
     if (!st && !e->offset && r->n)
         memset(r->byte, 0, r->n * sizeof(*r->byte));
     pipc__content_t *to = st ? NULL : register_of(c, e);
@@ -209,6 +211,8 @@ pipc_status_t pipc__replay_write(pipc__replay_t *c, const pipc__event_t *e)
     const pipc__content_t *from = NULL;
     pipc_status_t st = judge_place(c, e);
 
+    if (!e->bytes)
+        return PIPC_OK;
     if (!st && e->reg != PIPC__TRACE_NOTHING && !(from = register_of(c, e)))
         return pipc__replay_no_memory(c);
     for (uint32_t i = 0; !st && i < e->bytes; i++) {

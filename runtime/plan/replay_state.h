@@ -74,6 +74,7 @@ typedef struct pipc__replay_actor {
     uint32_t nevents, next;
     bool met;                             /* stands at a barrier */
     uint32_t came[PIPC__REPLAY_BARRIERS]; /* to which turn of each */
+    bool waited[PIPC__REPLAY_BARRIERS];   /* until it was over */
     pipc__register_t reg[PIPC__TRACE_REGISTERS];
 } pipc__replay_actor_t;
 

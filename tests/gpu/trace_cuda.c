@@ -25,7 +25,7 @@
 #include "tests/gpu/gpu.h"
 #include "tests/unit/values.h"
 
-#define STAGING ((size_t)16 << 20)
+#define STAGING ((size_t)2 << 20) /* the least: rings of 31 slots */
 #define CALLS 4
 #define RANKS 4
 #define BLOCKS 2
@@ -40,6 +40,7 @@ static struct common {
 } * common;
 
 typedef struct sequence {
+    int ranks; /* at most */
     rank_shape_t shape;
     pipc__proto_t proto[CALLS];
     size_t bytes[CALLS]; /* rounded down to whole elements; one at least */
@@ -207,24 +208,25 @@ static int body(ranks_t *all, int rank, void *arg)
 
 static void run_sequence(sequence_t s, const char *what)
 {
-    int n = gpu_found < RANKS ? gpu_found : RANKS;
-
     memset(common->count, 0, sizeof(common->count));
-    if (ranks_run(s.shape == SHAPE_FLAT ? n : 2, body, &s, 120))
+    if (ranks_run(gpu_found < s.ranks ? gpu_found : s.ranks, body, &s, 120))
         fail_msg("%s, shape %d, %zu bytes, variant %d", what, (int)s.shape, s.bytes[0], s.variant);
 }
 
 static const size_t sizes[] = {1, 4, 15, 16, 17, 100, 511, 512, 1000, 4096, 5000, 8192, 20000};
 #define SIZES (int)(sizeof(sizes) / sizeof(sizes[0]))
 
-static void run_all(const pipc__proto_t proto[2], const char *what)
+static void run_all(int ranks, const pipc__proto_t proto[2], const char *what)
 {
     static const rank_shape_t shapes[] = {SHAPE_FLAT, SHAPE_HOST, SHAPE_ONE_WAY};
 
     for (int shape = 0; shape < 3; shape++)
         for (int i = 0; i < SIZES; i++) {
-            sequence_t s = {
-                .shape = shapes[shape], .variant = i, .drop_sender = -1, .drop_step = -1};
+            sequence_t s = {.ranks = ranks,
+                            .shape = shapes[shape],
+                            .variant = i,
+                            .drop_sender = -1,
+                            .drop_step = -1};
             for (int k = 0; k < CALLS; k++) {
                 s.bytes[k] = sizes[(i + 5 * k) % SIZES];
                 s.proto[k] = proto[k % 2];
@@ -238,19 +240,69 @@ static void ll_is_in_order(void **state)
     static const pipc__proto_t ll[] = {PIPC__PROTO_LL, PIPC__PROTO_LL};
 
     (void)state;
-    run_all(ll, "ll");
+    run_all(RANKS, ll, "ll");
 }
 
-static void a_look_at_packets_is_missed(void **state)
+static void push_is_in_order(void **state)
+{
+    static const pipc__proto_t push[] = {PIPC__PROTO_PUSH, PIPC__PROTO_PUSH};
+
+    (void)state;
+    run_all(2, push, "push");
+}
+
+static void both_in_turns_are_in_order(void **state)
+{
+    static const pipc__proto_t both[] = {PIPC__PROTO_LL, PIPC__PROTO_PUSH};
+
+    (void)state;
+    run_all(2, both, "ll and push");
+}
+
+/* Of long messages and short ones, in place and not; push has more than one chunk. */
+static sequence_t without(pipc__proto_t proto, int sender, int step)
+{
+    sequence_t s = {.ranks = 2,
+                    .bytes = {20000, 100, 20000, 8192},
+                    .variant = 2,
+                    .drop_sender = sender,
+                    .drop_step = step,
+                    .refused = true};
+
+    for (int i = 0; i < CALLS; i++)
+        s.proto[i] = proto;
+    return s;
+}
+
+static void a_wait_that_is_left_out_is_missed(void **state)
 {
     (void)state;
     for (int sender = 0; sender < 2; sender++) {
-        sequence_t s = {.bytes = {4096, 100, 4096, 8192},
-                        .proto = {PIPC__PROTO_LL, PIPC__PROTO_LL, PIPC__PROTO_LL, PIPC__PROTO_LL},
-                        .drop_sender = sender,
-                        .refused = true};
-        run_sequence(s, "ll without a look at packets");
+        run_sequence(without(PIPC__PROTO_LL, sender, 0), "ll without a look at packets");
+        run_sequence(without(PIPC__PROTO_PUSH, sender, 0), "push without the wait for a chunk");
     }
+    run_sequence(without(PIPC__PROTO_PUSH, -1, PIPC__PUSH_PUSHED_STEP),
+                 "push without the wait for the own push");
+}
+
+/* More chunks than a ring has slots. */
+static void slots_are_reused_in_order(void **state)
+{
+    static const struct {
+        rank_shape_t shape;
+        size_t bytes;
+    } table[] = {{SHAPE_FLAT, 140000}, {SHAPE_HOST, 40000}};
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        for (int dropped = 0; dropped < 2; dropped++) {
+            sequence_t s = without(PIPC__PROTO_PUSH, -1, dropped ? PIPC__PUSH_ACK_STEP : -1);
+            s.shape = table[i].shape;
+            s.refused = dropped;
+            for (int k = 0; k < CALLS; k++)
+                s.bytes[k] = table[i].bytes;
+            run_sequence(s, dropped ? "push without the wait for a slot" : "push, slots reused");
+        }
 }
 
 int main(void)
@@ -258,7 +310,10 @@ int main(void)
     char why[PIPC__ERROR_MAX];
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ll_is_in_order),
-        cmocka_unit_test(a_look_at_packets_is_missed),
+        cmocka_unit_test(push_is_in_order),
+        cmocka_unit_test(both_in_turns_are_in_order),
+        cmocka_unit_test(a_wait_that_is_left_out_is_missed),
+        cmocka_unit_test(slots_are_reused_in_order),
     };
 
     if (gpu_count(why) < 2) {
