@@ -20,7 +20,6 @@
 #include "runtime/plan/plan.h"
 
 #define PIPC__LANES_MAX 64     /* lanes that have flags */
-#define PIPC__LANES_DEFAULT 32 /* blocks at most, and at most a quarter of the SMs, in a launch */
 #define PIPC__LANE_THREADS 512
 #define PIPC__FLAG_BYTES 64
 #define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__BUFFERS * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)

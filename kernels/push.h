@@ -31,7 +31,7 @@
 #include "kernels/allreduce.h"
 #include "runtime/plan/trace.h"
 
-#define PIPC__PUSH_SLOT_BYTES (32 << 10) /* the longest chunk */
+#define PIPC__PUSH_SLOT_BYTES (64 << 10) /* the longest chunk */
 #define PIPC__PUSH_CHUNK_LEAST (4 << 10)
 #define PIPC__PUSH_GROUP 128 /* threads */
 #define PIPC__PUSH_PUSHERS 2 /* groups */
@@ -127,7 +127,7 @@ static inline uint32_t pipc__push_window(int blocks)
 {
     size_t each = (size_t)(4 << 20) / (size_t)(blocks > 0 ? blocks : 1);
 
-    return pipc__push_power(each, PIPC__PUSH_SLOT_BYTES, 4 * PIPC__PUSH_SLOT_BYTES);
+    return pipc__push_power(each, 32 << 10, 2 * PIPC__PUSH_SLOT_BYTES);
 }
 
 /* How a message of @bytes is cut on @blocks blocks, the same on every rank: a block gets 16 chunks,
@@ -138,11 +138,9 @@ static inline uint32_t pipc__push_chunk(size_t bytes, int any_host, int blocks)
     size_t each = bytes / (size_t)(blocks > 0 ? blocks : 1);
 
     if (any_host)
-        return pipc__push_power(bytes / 64, PIPC__PUSH_CHUNK_LEAST, PIPC__PUSH_SLOT_BYTES);
+        return pipc__push_power(bytes / 64, PIPC__PUSH_CHUNK_LEAST, PIPC__PUSH_SLOT_BYTES / 2);
     return pipc__push_power(each / 16, pipc__push_power(each, 8 << 10, 16 << 10),
-                            pipc__push_window(blocks) / 2 < PIPC__PUSH_SLOT_BYTES
-                                ? PIPC__PUSH_SLOT_BYTES / 2
-                                : PIPC__PUSH_SLOT_BYTES);
+                            pipc__push_window(blocks) / 2);
 }
 
 /* Bulk copies at a time, of @chunk_bytes each, in a block that has @shared_bytes for them. */

@@ -163,7 +163,10 @@ template <class T, class O> struct reduction {
     /* Accumulators take registers: bytes while they are worked on, 16-bit floats all the time. */
     static const int unroll = T::count > 8 ? 2 : T::count == 8 ? 3 : 4;
     /* In a block of 768 threads, which have 80 registers each. */
-    static const int push_unroll = T::count > 8 ? 1 : T::count == 8 ? 2 : T::count == 2 ? 3 : 4;
+    static const int push_unroll = T::count > 8                   ? 1
+                                   : T::count == 8                ? 2
+                                   : T::count == 2 || O::averages ? 3
+                                                                  : 4;
     typename T::state state;
 
     /* @pre: this source gets the pre-op, which is the average's alone. */

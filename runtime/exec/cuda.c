@@ -80,7 +80,7 @@ static pipc_status_t take_context(pipc__cuda_exec_t *x, pipc__error_t *err)
         st = PIPC__CUDA_TRY(x->cu, err, DeviceGetAttribute, &sms,
                             CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, x->device);
     x->capacity = sms < 1 ? 1 : sms;
-    x->most_blocks = sms / 4 < PIPC__LANES_DEFAULT ? sms / 4 : PIPC__LANES_DEFAULT;
+    x->most_blocks = sms / 4; /* training computes meanwhile */
     if (x->most_blocks < 1)
         x->most_blocks = 1;
     return st;

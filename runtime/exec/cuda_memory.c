@@ -50,7 +50,7 @@ static pipc_status_t reach_page(pipc__cuda_exec_t *x, pipc__error_t *err)
 
 pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc__error_t *err)
 {
-    x->layout = pipc__layout(staging_bytes);
+    x->layout = pipc__layout(staging_bytes, 0);
     pipc_status_t st = alloc_zeroed(x, &x->own, x->layout.bytes, "staging", err);
     if (!st)
         st = alloc_zeroed(x, &x->state, sizeof(pipc__lane_state_t), "state", err);
@@ -65,7 +65,6 @@ pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc_
         st = reach_page(x, err);
     if (!st)
         st = pipc__segment_create(&x->own_host, x->layout.bytes, &x->host_handle, err);
-    x->args.area_bytes = x->layout.area_bytes;
     x->args.state = (pipc__lane_state_t *)x->state;
     x->args.scrub[0] = (char *)x->own + x->layout.ll_at;
     return st;
@@ -320,6 +319,8 @@ pipc_status_t pipc__cuda_take_handles(pipc__cuda_exec_t *x,
         if (!st && h->capacity < x->capacity)
             x->capacity = h->capacity;
     }
+    x->layout = pipc__layout(x->layout.bytes, x->size);
+    x->args.area_bytes = x->layout.area_bytes;
     x->args.staging[x->rank] = (char *)x->own;
     x->args.rank = x->rank;
     x->args.nranks = (uint32_t)x->size;

@@ -1,8 +1,8 @@
 /* exec/layout.h - what lies where in a rank's staging on a GPU, and in its twin in host memory.
  * Pure.
  *
- *     | flags, area 0, area 1 | LL: two areas | push: flags, slots | copy engines: flags, slots |
- *       simple: plan.h,         ll.h            push.h               ce.h
+ *     | flags, area 0, area 1 | push: flags, slots | copy engines: flags, slots | LL: two areas |
+ *       simple: plan.h,         push.h               ce.h                         ll.h
  *       kernels/allreduce.h
  *
  * Protocols share nothing: each numbers what it sends by itself, and a packet of one where another
@@ -18,14 +18,15 @@
 typedef struct pipc__layout {
     size_t simple_bytes; /* from 0 on */
     size_t area_bytes;   /* of each of its two areas */
-    size_t ll_at;        /* PIPC__LL_BYTES */
     size_t push_at, push_bytes;
     size_t ce_at, ce_bytes;
+    size_t ll_at; /* PIPC__LL_BYTES */
     size_t bytes; /* all: a multiple of PIPC__LAYOUT_BLOCK */
 } pipc__layout_t;
 
-/* Cut @staging_bytes: 4 MiB for LL; of the rest a quarter each for push and copy engines, and
- * simple has the other half. What is too small for that becomes 8 MiB. */
-pipc__layout_t pipc__layout(size_t staging_bytes);
+/* Cut @staging_bytes, 8 MiB at least, for @nranks ranks (0: not known yet; the whole and LL's place
+ * are the same for all): 4 MiB for LL; of the rest a half for push and a quarter each for simple
+ * and copy engines. Push is for few ranks: of more than two simple has the half. */
+pipc__layout_t pipc__layout(size_t staging_bytes, int nranks);
 
 #endif

@@ -39,9 +39,8 @@ static const struct {
     {2, false, 64, MB(1), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
     {2, false, 0, KB(512), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
     {2, false, 0, SIZE_MAX, PIPC__PROTO_PUSH, PIPC__PROTO_PUSH, 0},
-    {2, true, 0, KB(128), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
-    {2, true, 0, MB(32), PIPC__PROTO_PUSH, PIPC__PROTO_PUSH, 0},
-    {2, true, 0, SIZE_MAX, PIPC__PROTO_CE, PIPC__PROTO_PUSH, 0},
+    {2, true, 0, KB(256), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
+    {2, true, 0, SIZE_MAX, PIPC__PROTO_PUSH, PIPC__PROTO_PUSH, 24}, /* more crowd the bus */
     {0, false, 0, KB(64), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
     {0, true, 0, KB(64), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
 };

@@ -198,28 +198,36 @@ static void ll_takes_one_shots_alone(void **state)
     pipc__plan_free(p);
 }
 
+#define MB(n) ((size_t)(n) << 20)
+
 static void protocols_share_no_staging(void **state)
 {
     static const struct {
-        size_t staging, simple, ring, all;
+        size_t staging;
+        int nranks;
+        size_t simple, push, ce, all;
     } table[] = {
-        {64 << 20, 30 << 20, 15 << 20, 64 << 20}, /* the default */
-        {32 << 20, 14 << 20, 7 << 20, 32 << 20},
-        {8 << 20, 2 << 20, 1 << 20, 8 << 20},
-        {1, 2 << 20, 1 << 20, 8 << 20}, /* the least */
-        {(40 << 20) + 1, 18 << 20, 9 << 20, 40 << 20},
+        {MB(64), 2, MB(15), MB(30), MB(15), MB(64)}, /* the default */
+        {MB(64), 3, MB(30), MB(15), MB(15), MB(64)},
+        {MB(64), 16, MB(30), MB(15), MB(15), MB(64)},
+        {MB(40) + 1, 2, MB(38) / 4, MB(38) / 2, MB(38) / 4, MB(42)},
+        {MB(8), 2, MB(2), MB(1), MB(1), MB(8)},
+        {1, 2, MB(2), MB(1), MB(1), MB(8)}, /* the least */
+        {1, 8, MB(2), MB(1), MB(1), MB(8)},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        pipc__layout_t l = pipc__layout(table[i].staging);
+        pipc__layout_t l = pipc__layout(table[i].staging, table[i].nranks);
         assert_int_equal(l.simple_bytes, table[i].simple);
-        assert_int_equal(l.push_bytes, table[i].ring);
-        assert_int_equal(l.ce_bytes, table[i].ring);
+        assert_int_equal(l.push_bytes, table[i].push);
+        assert_int_equal(l.ce_bytes, table[i].ce);
         assert_int_equal(l.bytes, table[i].all);
         assert_true(PIPC__FLAGS_BYTES + PIPC__BUFFERS * l.area_bytes <= l.simple_bytes);
-        assert_true(l.simple_bytes <= l.ll_at && l.ll_at + PIPC__LL_BYTES <= l.push_at);
-        assert_true(l.push_at + l.push_bytes <= l.ce_at && l.ce_at + l.ce_bytes <= l.bytes);
+        assert_true(l.simple_bytes <= l.push_at && l.push_at + l.push_bytes <= l.ce_at);
+        assert_true(l.ce_at + l.ce_bytes <= l.ll_at && l.ll_at + PIPC__LL_BYTES <= l.bytes);
+        assert_int_equal(pipc__layout(l.bytes, table[i].nranks).push_bytes, l.push_bytes);
+        assert_int_equal(pipc__layout(table[i].staging, 0).ll_at, l.ll_at);
     }
 }
 

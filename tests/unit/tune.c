@@ -489,7 +489,7 @@ static void gpus_begin_with_their_own_rows(void **state)
     } cases[] = {
         {2, false, 33, "524288 one-shot/ll; max one-shot/push"},
         {2, false, 132, "1048576 one-shot/ll; max one-shot/push"},
-        {2, true, 33, "131072 one-shot/ll; 33554432 one-shot/push; max one-shot/ce|one-shot/push"},
+        {2, true, 33, "262144 one-shot/ll; max one-shot/push/24"},
         {4, false, 33, "65536 one-shot/ll; 262144 one-shot; max two-shot"},
         {8, true, 33, "65536 one-shot/ll; max two-shot"},
         {16, false, 33, "65536 one-shot/ll; max two-shot"},

@@ -117,9 +117,9 @@ typedef struct pipc_comm_config {
                                Borrowed */
     size_t staging_bytes;   /* staging memory of this rank, bytes; 0: 64 MiB on a GPU, 8 MiB on a CPU.
                                On a GPU it holds 4 MiB for small messages; of the rest
-                               a half serves plans step by step and a quarter each push and
-                               copy engines. 8 MiB at least there, rounded up to whole 2 MiB. The
-                               same on every rank */
+                               two ranks have a half for push, more ranks for plans step by step;
+                               the other half is for the other one and copy engines. 8 MiB at
+                               least there, rounded up to whole 2 MiB. The same on every rank */
     pipc_exchange_t exchange; /* AUTO without callbacks: the environment's PCIE_IPC_EXCHANGE (auto,
                                  pmix, socket), else AUTO */
     unsigned int tag;       /* socket only: threads that create communicators at the same time give
