@@ -22,9 +22,9 @@ typedef struct pipc__perturb {
     int32_t drop_ce;   /* CE: this wait is skipped, see kernels/ce.h */
     uint64_t calls;    /* what a communicator's number of calls begins with */
     uint64_t seed;
+    pipc__trace_sink_t trace; /* where the next launch writes what it does: see kernels/trace.cuh */
     /* The probe's pushes from one rank to another, -1: all of them. */
     int32_t probe_fault, probe_from, probe_to; /* fault: see kernels/probe.h */
-    pipc__trace_sink_t trace; /* where the next launch writes what it does: see kernels/trace.cuh */
     int32_t probe_late_msec; /* rank 1 comes so much later to each step of the probe */
 } pipc__perturb_t;
 

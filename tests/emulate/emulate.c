@@ -452,6 +452,14 @@ static fibre_t *take_fibre(void)
     return f;
 }
 
+/* Apart: getcontext() may return twice, as far as the compiler knows, and warns for all it is
+ * inlined into. */
+static __attribute__((noinline)) void fresh_context(ucontext_t *c)
+{
+    if (getcontext(c))
+        die("no context");
+}
+
 static void start_fibre(run_t *r, block_t *b, emulated_place_t place)
 {
     fibre_t *f = take_fibre();
@@ -459,7 +467,7 @@ static void start_fibre(run_t *r, block_t *b, emulated_place_t place)
     f->place = place;
     f->run = r;
     f->block = b;
-    getcontext(&f->context);
+    fresh_context(&f->context);
     f->context.uc_stack.ss_sp = f->stack;
     f->context.uc_stack.ss_size = STACK_BYTES;
     makecontext(&f->context, begin, 0);

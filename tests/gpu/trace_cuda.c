@@ -25,7 +25,7 @@
 #include "tests/gpu/gpu.h"
 #include "tests/unit/values.h"
 
-#define STAGING ((size_t)2 << 20) /* the least: rings of 31 slots */
+#define STAGING ((size_t)2 << 20) /* the least: rings are short */
 #define CALLS 4
 #define RANKS 4
 #define BLOCKS 2
