@@ -6,21 +6,18 @@
 #include "tests/gpu/ce.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "kernels/ce.h"
 #include "runtime/exec/perturb.h"
 #include "tests/gpu/gpu.h"
-#include "tests/gpu/timing.h"
+#include "tests/gpu/stuck.h"
 
 #define MB ((size_t)1 << 20)
 #define SMALL (2 * MB)
@@ -190,105 +187,10 @@ void ce_is_right_where_streams_share_queues(void **state)
 
 /* --- peers that die, abort, come late -------------------------------------------------------- */
 
-typedef enum fate { DIES_IDLE, DIES_AT_WORK, ABORTS, COMES_LATE, FATES } fate_t;
-
-typedef struct stuck {
-    rank_plans_t plans;
-    fate_t fate;
-} stuck_t;
-
-static pipc_status_t make_call(rank_exec_t *re, char *x, char *y, unsigned int number,
-                               pipc__error_t *err)
+static void run_stuck(fate_t fate)
 {
-    pipc__exec_call_t k = {.plan = re->plans[0],
-                           .send = x,
-                           .recv = y,
-                           .count = 8 * MB,
-                           .dtype = PIPC_F32,
-                           .op = PIPC_SUM,
-                           .stream = gpu_streams[0],
-                           .number = number,
-                           .proto = PIPC__PROTO_CE,
-                           .blocks = 16};
-
-    return re->exec->ops->run(re->exec, &k, err);
-}
-
-/* What rank 1 does after its first call. */
-static pipc_status_t meet_fate(rank_exec_t *re, const stuck_t *s, char *x, char *y,
-                               pipc__error_t *err)
-{
-    pipc_status_t st = PIPC_OK;
-
-    if (s->fate == DIES_IDLE || s->fate == COMES_LATE)
-        usleep(500000); /* the streams of rank 0 wait by now */
-    if (s->fate == DIES_IDLE)
-        raise(SIGKILL);
-    for (unsigned int call = 2; !st && call <= 3; call++)
-        st = make_call(re, x, y, call, err);
-    if (s->fate == DIES_AT_WORK)
-        raise(SIGKILL);
-    if (s->fate == ABORTS)
-        pipc__control_abort(re->ctl, PIPC_ERR_ABORTED, 1);
-    return st;
-}
-
-static int judge(const stuck_t *s, int rank, pipc_status_t st, const pipc__error_t *err,
-                 double took)
-{
-    pipc_status_t want = s->fate == COMES_LATE ? PIPC_OK
-                         : s->fate == ABORTS   ? PIPC_ERR_ABORTED
-                                               : PIPC_ERR_PEER_LOST;
-
-    fprintf(stderr, "# rank %d after %.3f s: %s\n", rank, took, st ? err->text : "well");
-    if (st != want || took > 5)
-        return 3;
-    return st && strncmp(err->text, "rank 1 (process ", 16) ? 4 : 0;
-}
-
-/* The streams of rank 0 wait, in the GPU's front end and in a kernel, for what never comes. The
- * program's own stream and destroy must come to their end. */
-static int stuck_body(ranks_t *all, int rank, void *arg)
-{
-    const stuck_t *s = arg;
-    pipc__error_t err = {PIPC_OK, ""};
-    rank_exec_t re;
-
-    exec_memory_gpu.begin(rank);
-    rank_exec_open(&re, &pipc__exec_cuda, SMALL, s->plans, all, rank);
-    char *x = exec_memory_gpu.alloc(32 * MB), *y = exec_memory_gpu.alloc(32 * MB);
-    MUST(MemsetD8Async, (CUdeviceptr)(uintptr_t)x, 0, 32 * MB, gpu_streams[0]);
-    MUST(StreamSynchronize, gpu_streams[0]);
-    pipc_status_t st = make_call(&re, x, y, 1, &err);
-    ranks_gather(all, rank, NULL, 0, NULL);
-    double start = timing_now();
-    for (unsigned int call = 2; !st && rank == 0 && call <= 3; call++)
-        st = make_call(&re, x, y, call, &err);
-    if (!st && rank)
-        st = meet_fate(&re, s, x, y, &err);
-    MUST(StreamSynchronize, gpu_streams[0]);
-    if (!st)
-        st = re.exec->ops->drain(re.exec, &err);
-    if (st)
-        exec_free_after_loss(&re);
-    else
-        rank_exec_close(&re);
-    double took = timing_now() - start;
-    MUST(MemsetD8Async, (CUdeviceptr)(uintptr_t)x, 1, 32 * MB, gpu_streams[1]); /* all is well */
-    MUST(StreamSynchronize, gpu_streams[1]);
-    return judge(s, rank, st, &err, took);
-}
-
-static void run_stuck(fate_t fate, int exit_1)
-{
-    for (int host = 0; host < 2; host++)
-        for (int turn = 0; turn < 3; turn++) {
-            stuck_t s = {host ? LIST(by_host) : LIST(by_device), fate};
-            int exits[PIPC__RANKS_MAX];
-            assert_int_equal(ranks_run_each(2, stuck_body, &s, 60, exits), 0);
-            assert_int_equal(exits[0], 0);
-            assert_int_equal(exits[1], exit_1);
-        }
+    stuck_run(PIPC__PROTO_CE, LIST(by_device), fate, 3);
+    stuck_run(PIPC__PROTO_CE, LIST(by_host), fate, 3);
 }
 
 void ce_ends_when_a_peer_dies_or_aborts(void **state)
@@ -297,9 +199,9 @@ void ce_ends_when_a_peer_dies_or_aborts(void **state)
     int exits[PIPC__RANKS_MAX];
 
     (void)state;
-    run_stuck(DIES_IDLE, 128 + SIGKILL);
-    run_stuck(DIES_AT_WORK, 128 + SIGKILL);
-    run_stuck(ABORTS, 0);
+    run_stuck(DIES_IDLE);
+    run_stuck(DIES_AT_WORK);
+    run_stuck(ABORTS);
     for (int host = 0; host < 2; host++) { /* what the error says */
         loss.job.plans = host ? LIST(by_host) : LIST(by_device);
         assert_int_equal(ranks_run_each(2, exec_loss_body, &loss, 60, exits), 0);
@@ -311,7 +213,7 @@ void ce_ends_when_a_peer_dies_or_aborts(void **state)
 void ce_waits_for_a_late_peer(void **state)
 {
     (void)state;
-    run_stuck(COMES_LATE, 0);
+    run_stuck(COMES_LATE);
 }
 
 /* --- graphs ---------------------------------------------------------------------------------- */
@@ -331,11 +233,12 @@ static int capture_body(ranks_t *all, int rank, void *arg)
         re.exec->ops->can(re.exec, re.plans[0], PIPC__PROTO_CE, 32 * MB, true))
         bad = 1;
     MUST(StreamBeginCapture, gpu_streams[0], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
-    if (make_call(&re, x, y, 1, &err) != PIPC_ERR_UNSUPPORTED || !strstr(err.text, "graph"))
+    if (stuck_call(&re, PIPC__PROTO_CE, x, y, 1, &err) != PIPC_ERR_UNSUPPORTED ||
+        !strstr(err.text, "graph"))
         bad = 2;
     MUST(StreamEndCapture, gpu_streams[0], &graph); /* it was left as it was */
     MUST(GraphDestroy, graph);
-    if (make_call(&re, x, y, 2, &err)) /* and the communicator lives */
+    if (stuck_call(&re, PIPC__PROTO_CE, x, y, 2, &err)) /* and the communicator lives */
         bad = 3;
     rank_exec_close(&re);
     return bad;

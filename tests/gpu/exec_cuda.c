@@ -33,6 +33,7 @@
 #include "tests/gpu/ce.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/graphs.h"
+#include "tests/gpu/push.h"
 #include "tests/gpu/timing.h"
 #include "tests/unit/values.h"
 
@@ -589,8 +590,10 @@ static int all_tests(void)
         cmocka_unit_test(ce_is_right_alone_and_among_other_calls),
         cmocka_unit_test(ce_leaves_the_input_alone_before_the_call_and_behind_it),
         cmocka_unit_test(ce_is_right_where_streams_share_queues),
+        cmocka_unit_test(push_is_right_alone_and_among_other_calls),
 #ifdef PIPC_PERTURB
         cmocka_unit_test(ce_needs_each_of_its_waits),
+        cmocka_unit_test(push_needs_each_of_its_waits),
         cmocka_unit_test(each_check_of_ll_is_needed),
         cmocka_unit_test(old_packets_are_overwritten_in_time),
         cmocka_unit_test(each_wait_is_needed),
@@ -600,6 +603,9 @@ static int all_tests(void)
         cmocka_unit_test(ce_ends_when_a_peer_dies_or_aborts),
         cmocka_unit_test(ce_waits_for_a_late_peer),
         cmocka_unit_test(ce_is_not_captured),
+        cmocka_unit_test(push_ends_when_a_peer_dies_or_aborts),
+        cmocka_unit_test(push_waits_for_a_late_peer),
+        cmocka_unit_test(push_takes_one_shots_alone),
         cmocka_unit_test(a_thread_without_context_is_told),
         cmocka_unit_test(a_dead_peer_is_named_at_once),
         cmocka_unit_test(a_dead_peer_is_named_in_stages_too),

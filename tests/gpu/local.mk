@@ -1,7 +1,7 @@
 # tests/gpu/local.mk - tests that need GPUs; they skip where there are none
 EXEC_CUDA_TEST = tests/gpu/exec_cuda.c tests/gpu/ce.c tests/gpu/ce.h tests/gpu/gpu.c tests/gpu/gpu.h \
-	tests/gpu/graphs.c tests/gpu/graphs.h \
-	tests/gpu/timing.c tests/gpu/timing.h \
+	tests/gpu/graphs.c tests/gpu/graphs.h tests/gpu/push.c tests/gpu/push.h \
+	tests/gpu/stuck.c tests/gpu/stuck.h tests/gpu/timing.c tests/gpu/timing.h \
 	tests/unit/exec_calls.c tests/unit/exec_calls.h tests/unit/rank_exec.c tests/unit/rank_exec.h \
 	tests/unit/ranks.c tests/unit/ranks.h \
 	tests/unit/values.c tests/unit/values.h
@@ -125,7 +125,7 @@ tests_unit_libcuda_la_LDFLAGS = -shared -rpath /nowhere -version-info 1:0:0
 
 # These need no GPU, and no CUDA to build.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/ce tests/unit/cuda_lanes tests/unit/fatbin
+check_PROGRAMS += tests/unit/ce tests/unit/cuda_lanes tests/unit/cuda_push tests/unit/fatbin
 endif
 tests_unit_fatbin_SOURCES = tests/unit/fatbin.c runtime/exec/fatbin.c runtime/exec/fatbin.h
 tests_unit_fatbin_CFLAGS = $(UNIT_CFLAGS)
@@ -142,3 +142,6 @@ tests_unit_ce_LDADD = libpipc-exec.la $(UNIT_LIBS)
 tests_unit_cuda_lanes_SOURCES = tests/unit/cuda_lanes.c
 tests_unit_cuda_lanes_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cuda_lanes_LDADD = libpipc-exec.la $(UNIT_LIBS)
+tests_unit_cuda_push_SOURCES = tests/unit/cuda_push.c
+tests_unit_cuda_push_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_cuda_push_LDADD = $(UNIT_LIBS)
