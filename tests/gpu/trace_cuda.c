@@ -83,6 +83,7 @@ static part_t make_part(const sequence_t *s, int i, const rank_exec_t *re, int r
     test_fill(host, count, dtype, PIPC_SUM, rank, (unsigned int)i);
     exec_memory_gpu.put(p.memory + skew, host, count * elem);
     free(host);
+    memset(common->count[i][rank], 0, sizeof(common->count[0][0]));
     p.sink.events = (pipc__event_t *)(void *)exec_memory_gpu.alloc(sizeof(common->event[0][0]));
     p.sink.count = (uint32_t *)(void *)exec_memory_gpu.alloc(sizeof(common->count[0][0]));
     p.sink.each = EACH;
@@ -171,9 +172,17 @@ static int drop_step(const sequence_t *s, const pipc__plan_t *plan, int rank)
                                                                    : -1;
 }
 
-static int body(ranks_t *all, int rank, void *arg)
+static void free_part(const part_t *p)
 {
-    const sequence_t *s = arg;
+    exec_memory_gpu.free(p->memory);
+    exec_memory_gpu.free((char *)p->sink.events);
+    exec_memory_gpu.free((char *)p->sink.count);
+    exec_memory_gpu.free((char *)p->sink.grid);
+}
+
+/* With a communicator of its own: the replayer knows of no calls before. */
+static int run_sequence(ranks_t *all, int rank, const sequence_t *s)
+{
     const rank_plan_t one = {PIPC__ONE_SHOT, PIPC__ALLREDUCE, s->shape};
     pipc__error_t err = {PIPC_OK, ""};
     part_t part[CALLS];
@@ -181,7 +190,6 @@ static int body(ranks_t *all, int rank, void *arg)
     bool right = true;
     int bad = 0;
 
-    exec_memory_gpu.begin(rank);
     rank_exec_open(&re, &pipc__exec_cuda, STAGING, (rank_plans_t){&one, 1}, all, rank);
     const pipc__cuda_exec_t *x = (const pipc__cuda_exec_t *)(const void *)re.exec;
     pipc__perturb.drop_step = drop_step(s, re.plans[0], rank);
@@ -193,24 +201,50 @@ static int body(ranks_t *all, int rank, void *arg)
     }
     if (bad || re.exec->ops->drain(re.exec, &err)) {
         fprintf(stderr, "# rank %d: %s\n", rank, err.text);
-        return 2;
+        _exit(100);
     }
-    for (int i = 0; i < CALLS; i++)
+    for (int i = 0; i < CALLS; i++) {
         right &= fetch(x, &part[i], i, &err);
+        free_part(&part[i]);
+    }
     ranks_gather(all, rank, NULL, 0, NULL);
     if (rank == 0)
         bad = is_refused(ranks_size(all)) != s->refused;
     rank_exec_close(&re);
-    return bad | (!right && !s->refused) << 1;
+    ranks_gather(all, rank, NULL, 0, NULL);
+    bad |= (!right && !s->refused) << 1;
+    if (bad)
+        fprintf(stderr, "# rank %d: shape %d, %zu bytes, variant %d: %s%s\n", rank, (int)s->shape,
+                s->bytes[0], s->variant, bad & 1 ? "the replayer is wrong, or the order " : "",
+                bad & 2 ? "values" : "");
+    return bad;
+}
+
+typedef struct sequences {
+    const sequence_t *s;
+    int n;
+} sequences_t;
+
+static int body(ranks_t *all, int rank, void *arg)
+{
+    const sequences_t *job = arg;
+    int bad = 0;
+
+    exec_memory_gpu.begin(rank);
+    for (int i = 0; i < job->n; i++)
+        bad |= run_sequence(all, rank, &job->s[i]);
+    return bad;
 }
 
 /* --- tests ----------------------------------------------------------------------------------- */
 
-static void run_sequence(sequence_t s, const char *what)
+static void run(const sequence_t *s, int n, const char *what)
 {
-    memset(common->count, 0, sizeof(common->count));
-    if (ranks_run(gpu_found < s.ranks ? gpu_found : s.ranks, body, &s, 120))
-        fail_msg("%s, shape %d, %zu bytes, variant %d", what, (int)s.shape, s.bytes[0], s.variant);
+    sequences_t job = {s, n};
+    int bad = ranks_run(gpu_found < s->ranks ? gpu_found : s->ranks, body, &job, 170);
+
+    if (bad)
+        fail_msg("%s: %d", what, bad);
 }
 
 static const size_t sizes[] = {1, 4, 15, 16, 17, 100, 511, 512, 1000, 4096, 5000, 8192, 20000};
@@ -219,20 +253,20 @@ static const size_t sizes[] = {1, 4, 15, 16, 17, 100, 511, 512, 1000, 4096, 5000
 static void run_all(int ranks, const pipc__proto_t proto[2], const char *what)
 {
     static const rank_shape_t shapes[] = {SHAPE_FLAT, SHAPE_HOST, SHAPE_ONE_WAY};
+    sequence_t all[3 * SIZES];
 
-    for (int shape = 0; shape < 3; shape++)
-        for (int i = 0; i < SIZES; i++) {
-            sequence_t s = {.ranks = ranks,
-                            .shape = shapes[shape],
-                            .variant = i,
-                            .drop_sender = -1,
-                            .drop_step = -1};
-            for (int k = 0; k < CALLS; k++) {
-                s.bytes[k] = sizes[(i + 5 * k) % SIZES];
-                s.proto[k] = proto[k % 2];
-            }
-            run_sequence(s, what);
+    for (int i = 0; i < 3 * SIZES; i++) {
+        all[i] = (sequence_t){.ranks = ranks,
+                              .shape = shapes[i / SIZES],
+                              .variant = i,
+                              .drop_sender = -1,
+                              .drop_step = -1};
+        for (int k = 0; k < CALLS; k++) {
+            all[i].bytes[k] = sizes[(i + 5 * k) % SIZES];
+            all[i].proto[k] = proto[k % 2];
         }
+    }
+    run(all, 3 * SIZES, what);
 }
 
 static void ll_is_in_order(void **state)
@@ -276,33 +310,33 @@ static sequence_t without(pipc__proto_t proto, int sender, int step)
 
 static void a_wait_that_is_left_out_is_missed(void **state)
 {
+    const sequence_t all[] = {
+        without(PIPC__PROTO_LL, 0, 0),
+        without(PIPC__PROTO_LL, 1, 0),
+        without(PIPC__PROTO_PUSH, 0, 0),
+        without(PIPC__PROTO_PUSH, 1, 0),
+        without(PIPC__PROTO_PUSH, -1, PIPC__PUSH_PUSHED_STEP),
+    };
+
     (void)state;
-    for (int sender = 0; sender < 2; sender++) {
-        run_sequence(without(PIPC__PROTO_LL, sender, 0), "ll without a look at packets");
-        run_sequence(without(PIPC__PROTO_PUSH, sender, 0), "push without the wait for a chunk");
-    }
-    run_sequence(without(PIPC__PROTO_PUSH, -1, PIPC__PUSH_PUSHED_STEP),
-                 "push without the wait for the own push");
+    run(all, 5, "without a wait");
 }
 
 /* More chunks than a ring has slots. */
 static void slots_are_reused_in_order(void **state)
 {
-    static const struct {
-        rank_shape_t shape;
-        size_t bytes;
-    } table[] = {{SHAPE_FLAT, 140000}, {SHAPE_HOST, 40000}};
+    static const size_t bytes[] = {140000, 40000};
+    sequence_t all[4];
 
     (void)state;
-    for (int i = 0; i < 2; i++)
-        for (int dropped = 0; dropped < 2; dropped++) {
-            sequence_t s = without(PIPC__PROTO_PUSH, -1, dropped ? PIPC__PUSH_ACK_STEP : -1);
-            s.shape = table[i].shape;
-            s.refused = dropped;
-            for (int k = 0; k < CALLS; k++)
-                s.bytes[k] = table[i].bytes;
-            run_sequence(s, dropped ? "push without the wait for a slot" : "push, slots reused");
-        }
+    for (int i = 0; i < 4; i++) {
+        all[i] = without(PIPC__PROTO_PUSH, -1, i % 2 ? PIPC__PUSH_ACK_STEP : -1);
+        all[i].shape = i / 2 ? SHAPE_HOST : SHAPE_FLAT;
+        all[i].refused = i % 2;
+        for (int k = 0; k < CALLS; k++)
+            all[i].bytes[k] = bytes[i / 2];
+    }
+    run(all, 4, "slots that are reused");
 }
 
 int main(void)
