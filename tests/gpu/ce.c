@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "kernels/ce.h"
+#include "runtime/exec/cuda_exec.h"
 #include "runtime/exec/perturb.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/stuck.h"
@@ -181,6 +182,98 @@ void ce_is_right_where_streams_share_queues(void **state)
                 fail_msg("%s, by %s", single ? "one queue" : "many streams",
                          host ? "host" : "device");
         }
+}
+
+/* --- times ----------------------------------------------------------------------------------- */
+
+#define MOST (1024 * MB)
+
+static double time_calls(rank_exec_t *re, pipc__exec_call_t *k, int calls)
+{
+    CUevent first, last;
+    pipc__error_t err;
+    float msec = 0;
+
+    MUST(EventCreate, &first, CU_EVENT_DEFAULT);
+    MUST(EventCreate, &last, CU_EVENT_DEFAULT);
+    MUST(EventRecord, first, gpu_streams[0]);
+    for (int i = 0; i < calls; i++, k->number++)
+        if (re->exec->ops->run(re->exec, k, &err))
+            fprintf(stderr, "# %s\n", err.text);
+    MUST(EventRecord, last, gpu_streams[0]);
+    MUST(EventSynchronize, last);
+    MUST(EventElapsedTime, &msec, first, last);
+    MUST(EventDestroy, first);
+    MUST(EventDestroy, last);
+    return msec * 1e3 / calls;
+}
+
+/* The least of four rounds, each by its slowest rank; the first one warms up. */
+static void time_row(ranks_t *all, int rank, rank_exec_t *re, pipc__exec_call_t *k,
+                     const char *path)
+{
+    const pipc__cuda_exec_t *x = (const pipc__cuda_exec_t *)(const void *)re->exec;
+    size_t bytes = k->count * 4;
+    int calls = bytes <= 16 * MB ? 40 : bytes <= 256 * MB ? 10 : 3;
+    double best = 1e9;
+
+    for (int round = 0; round < 4; round++) {
+        double each[PIPC__RANKS_MAX], slowest = 0;
+        ranks_gather(all, rank, NULL, 0, NULL);
+        double own = time_calls(re, k, calls);
+        ranks_gather(all, rank, &own, sizeof(own), each);
+        for (int r = 0; r < ranks_size(all); r++)
+            slowest = each[r] > slowest ? each[r] : slowest;
+        best = round && slowest < best ? slowest : best;
+    }
+    if (rank == 0)
+        printf("%-6s %10zu bytes %3d blocks %d lanes %5zu KB %10.2f us %8.2f GB/s\n", path, bytes,
+               k->blocks, x->ce.lanes, x->ce.cut.most >> 10, best, (double)bytes / best / 1e3);
+    fflush(stdout);
+}
+
+static void time_path(ranks_t *all, int rank, rank_plans_t plans, const char *path,
+                      pipc__exec_call_t k)
+{
+    static const size_t sizes[] = {1, 4, 16, 64, 256, 1024}, most[] = {0, 512, 1024, 2048, 3832};
+    static const int blocks[] = {16, 32, 132};
+    rank_exec_t re;
+
+    rank_exec_open(&re, &pipc__exec_cuda, 64 * MB, plans, all, rank);
+    pipc__cuda_exec_t *x = (pipc__cuda_exec_t *)(void *)re.exec;
+    int lanes = x->ce.lanes;
+    k.plan = re.plans[0];
+    for (int i = 0; i < COUNT(sizes); i++)
+        for (int m = 0; m < COUNT(most); m++)
+            for (int b = 0; b < COUNT(blocks); b++)
+                for (x->ce.lanes = 1; x->ce.lanes <= lanes; x->ce.lanes++) {
+                    x->ce.cut = (pipc__ce_cut_t){most[m] << 10, most[m] << 8};
+                    k.count = sizes[i] * MB / 4;
+                    k.blocks = blocks[b];
+                    if ((most[m] << 10) <= sizes[i] * MB && (m == 0 || b == 0))
+                        time_row(all, rank, &re, &k, path);
+                }
+    x->ce.lanes = lanes;
+    rank_exec_close(&re);
+}
+
+int ce_timing_body(ranks_t *all, int rank, void *arg)
+{
+    (void)arg;
+    exec_memory_gpu.begin(rank);
+    char *x = exec_memory_gpu.alloc(MOST), *y = exec_memory_gpu.alloc(MOST);
+    MUST(MemsetD8Async, (CUdeviceptr)(uintptr_t)x, 0, MOST, gpu_streams[0]);
+    MUST(StreamSynchronize, gpu_streams[0]);
+    pipc__exec_call_t k = {.send = x,
+                           .recv = y,
+                           .dtype = PIPC_F32,
+                           .op = PIPC_SUM,
+                           .stream = gpu_streams[0],
+                           .number = 1,
+                           .proto = PIPC__PROTO_CE};
+    time_path(all, rank, LIST(by_device), "device", k);
+    time_path(all, rank, LIST(by_host), "host", k);
+    return 0;
 }
 
 #ifndef PIPC_PERTURB

@@ -10,6 +10,7 @@
  *     exec_cuda --bytes N|all [--calls K]           K verified calls of N bytes (compute-sanitizer)
  *               [--rank R --of N --meet FILE]       this process is one rank alone
  *     exec_cuda --time                              microseconds a call
+ *     exec_cuda --time-ce                           the same by copy engines, with two ranks
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -673,5 +674,7 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && !strcmp(argv[1], "--time"))
         return ranks_run(most_ranks(), timing_body, NULL, 300);
+    if (argc > 1 && !strcmp(argv[1], "--time-ce"))
+        return ranks_run(2, ce_timing_body, NULL, 500);
     return argc > 1 ? run_one_size(argc, argv) : all_tests();
 }
