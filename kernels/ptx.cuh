@@ -222,17 +222,20 @@ static __device__ __forceinline__ void bulk_init(bulk_stage &s)
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
-/* The stage is free: bulk_wait_stores() saw to that. */
+/* The stage is free: bulk_wait_stores() saw to that. A message's end may leave nothing to copy
+ * here, and a copy of 0 bytes is not defined. */
 static __device__ __forceinline__ void bulk_load(bulk_stage &s, const char *src, uint32_t bytes)
 {
     asm volatile(
         "mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(shared_address(s.loaded)),
         "r"(bytes)
         : "memory");
-    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "
-                 "%2, [%3];" ::"r"(shared_address(s.data)),
-                 "l"(src), "r"(bytes), "r"(shared_address(s.loaded))
-                 : "memory");
+    if (bytes)
+        asm volatile(
+            "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], "
+            "%2, [%3];" ::"r"(shared_address(s.data)),
+            "l"(src), "r"(bytes), "r"(shared_address(s.loaded))
+            : "memory");
 }
 
 static __device__ __forceinline__ void bulk_wait_load(bulk_stage &s)
@@ -250,9 +253,10 @@ static __device__ __forceinline__ void bulk_wait_load(bulk_stage &s)
 
 static __device__ __forceinline__ void bulk_store(char *dst, const bulk_stage &s, uint32_t bytes)
 {
-    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(dst),
-                 "r"(shared_address(s.data)), "r"(bytes)
-                 : "memory");
+    if (bytes)
+        asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(dst),
+                     "r"(shared_address(s.data)), "r"(bytes)
+                     : "memory");
 }
 
 /* Until what this thread has stored is there, visible to it: what it then releases covers that. */
