@@ -58,7 +58,7 @@ static exec_job_t make_job(rank_plans_t plans, size_t staging_bytes, int calls)
 static exec_job_t long_job(void)
 {
     static const size_t longest[] = {8388608, 8000003};
-    exec_job_t job = make_job(LIST(by_device), DEFAULT, 8);
+    exec_job_t job = make_job(LIST(by_device), DEFAULT, 4);
 
     job.counts = longest;
     job.ncounts = COUNT(longest);
@@ -67,7 +67,7 @@ static exec_job_t long_job(void)
 
 static exec_job_t mixed_job(size_t staging_bytes) /* in turns with LL, CE and simple */
 {
-    exec_job_t job = make_job(LIST(others), staging_bytes, 6 * COUNT(counts));
+    exec_job_t job = make_job(LIST(others), staging_bytes, 4 * COUNT(counts));
 
     job.plan = -1;
     job.ll = job.push = job.ce = 2;
@@ -78,7 +78,7 @@ static exec_job_t mixed_job(size_t staging_bytes) /* in turns with LL, CE and si
  * the calls. */
 static int right_body(ranks_t *all, int rank, void *arg)
 {
-    const int calls = 6 * COUNT(counts);
+    const int calls = 4 * COUNT(counts);
     exec_job_t jobs[] = {
         make_job(LIST(by_device), SMALL, calls),
         make_job(LIST(by_device), DEFAULT, calls),
@@ -189,7 +189,7 @@ void push_takes_one_shots_alone(void **state)
  * not of the same call: so without an arrival or an acknowledgement calls are shorter than a ring.
  */
 #define BATCH 12
-#define BATCHES 4
+#define BATCHES 3
 
 typedef enum lost_wait { NONE, ARRIVAL, ACK, PUSHED } lost_wait_t;
 
