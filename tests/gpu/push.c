@@ -67,7 +67,7 @@ static exec_job_t long_job(void)
 
 static exec_job_t mixed_job(size_t staging_bytes) /* in turns with LL, CE and simple */
 {
-    exec_job_t job = make_job(LIST(others), staging_bytes, 4 * COUNT(counts));
+    exec_job_t job = make_job(LIST(others), staging_bytes, 8 * COUNT(counts));
 
     job.plan = -1;
     job.ll = job.push = job.ce = 2;
