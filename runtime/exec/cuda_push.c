@@ -12,13 +12,14 @@
 #include "runtime/exec/perturb.h"
 
 /* Kernels of sm_90 and newer have bulk copies; a driver may have made them of older PTX for a newer
- * GPU, so the kernel is asked and not the GPU. Shared memory of more than 48 KB has to be asked
- * for; 1 KB of what a block can have is the driver's, and the kernel has some of its own. */
+ * GPU, so the kernel is asked what it was made for, and not the GPU. Shared memory of more than 48
+ * KB has to be asked for; 1 KB of what a block can have is the driver's, and the kernel has some of
+ * its own. */
 pipc_status_t pipc__cuda_push_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
 {
     int version = 0, shared = 0;
     pipc_status_t st =
-        PIPC__CUDA_TRY(x->cu, err, FuncGetAttribute, &version, CU_FUNC_ATTRIBUTE_BINARY_VERSION,
+        PIPC__CUDA_TRY(x->cu, err, FuncGetAttribute, &version, CU_FUNC_ATTRIBUTE_PTX_VERSION,
                        x->push_kernel[PIPC_SUM][PIPC_F32]);
 
     if (!st && version >= 90)

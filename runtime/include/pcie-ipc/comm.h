@@ -134,7 +134,7 @@ typedef struct pipc_comm_config {
                                of a rank does not abort it: that is the program's */
     int sms;                /* CUDA: multiprocessors that a call may use, PIPC_SMS_MAX for all; 0: the
                                environment's PCIE_IPC_SMS (a number, or max), else a quarter of the
-                               GPU's, at most 32. The same on every rank */
+                               GPU's. The same on every rank */
 } pipc_comm_config_t;
 
 #define PIPC_SMS_MAX (-1)
