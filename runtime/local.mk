@@ -21,4 +21,5 @@ include $(srcdir)/runtime/xchg/local.mk
 include $(srcdir)/runtime/exec/local.mk
 include $(srcdir)/runtime/tune/local.mk
 include $(srcdir)/runtime/comm/local.mk
+include $(srcdir)/runtime/nccl/tuner/local.mk
 include $(srcdir)/runtime/tools/local.mk

@@ -20,6 +20,22 @@ static void copy_text(char *to, size_t cap, const char *from, size_t from_cap)
     snprintf(to, cap, "%.*s", (int)strnlen(from, from_cap), from);
 }
 
+/* "" where some rank is on a CPU. */
+static void list_gpus(char list[PIPC__TABLE_GPUS], const pipc__record_t *recs, int n)
+{
+    size_t used = 0;
+
+    for (int r = 0; r < n; r++) {
+        int len = (int)strnlen(recs[r].bdf, sizeof(recs[r].bdf));
+        if (!len || used + (size_t)len + 2 > PIPC__TABLE_GPUS) {
+            list[0] = '\0';
+            return;
+        }
+        used += (size_t)snprintf(list + used, PIPC__TABLE_GPUS - used, "%s%.*s", r ? " " : "", len,
+                                 recs[r].bdf);
+    }
+}
+
 void pipc__tables_key(pipc__table_key_t *key, const pipc__record_t *recs, int n,
                       const pipc__shape_t *shape, int sms)
 {
@@ -40,6 +56,7 @@ void pipc__tables_key(pipc__table_key_t *key, const pipc__record_t *recs, int n,
     copy_text(key->gpu, sizeof(key->gpu), recs[0].gpu, sizeof(recs[0].gpu));
     copy_text(key->driver, sizeof(key->driver), recs[0].driver, sizeof(recs[0].driver));
     copy_text(key->build, sizeof(key->build), recs[0].package, sizeof(recs[0].package));
+    list_gpus(key->gpus, recs, n);
 }
 
 /* "model name\t: AMD EPYC ..." of the first processor; other architectures have other words. */

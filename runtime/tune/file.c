@@ -233,6 +233,8 @@ static pipc_status_t read_line(reader_t *r, char *line)
         return read_topology(r, v);
     if ((v = value_of(line, "gpu")))
         return read_text(r, k->gpu, sizeof(k->gpu), v);
+    if ((v = value_of(line, "gpus")))
+        return read_text(r, k->gpus, sizeof(k->gpus), v);
     if ((v = value_of(line, "driver")))
         return read_text(r, k->driver, sizeof(k->driver), v);
     if ((v = value_of(line, "nccl")))
@@ -313,7 +315,11 @@ static void write_key(const pipc__table_key_t *k, FILE *out)
             (unsigned long long)k->topology);
     const struct {
         const char *name, *value;
-    } rows[] = {{"gpu", k->gpu}, {"driver", k->driver}, {"nccl", k->nccl}, {"build", k->build}};
+    } rows[] = {{"gpu", k->gpu},
+                {"gpus", k->gpus},
+                {"driver", k->driver},
+                {"nccl", k->nccl},
+                {"build", k->build}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (*rows[i].value)
             fprintf(out, "%s %s\n", rows[i].name, rows[i].value);

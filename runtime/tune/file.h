@@ -3,13 +3,14 @@
  *     table 1                                    the version of this form, before all else
  *     topology 9f3a1c0d5e7b2468                  pipc__table_key_t
  *     gpu NVIDIA H200
+ *     gpus 0000:03:00.0 0000:04:00.0             of each rank; none for ranks on CPUs
  *     driver 580.159.04
  *     nccl 2.28.9
  *     build 0.1.0
  *     up-to 65536 eager one-shot/ll/8 graph one-shot/ll    # anything behind a # is for people
  *     up-to max eager nccl graph two-shot//32
  *     time 65536 eager one-shot/ll/8 3.61 3.80 200         what was measured: median and tail, us,
- *     time 65536 eager nccl:ring/ll 11.70 12.10 200        and of how many samples
+ *     time 65536 eager nccl:ring-ll 11.70 12.10 200        and of how many samples
  *
  * A choice is ALGO[/PROTO[/BLOCKS]]; what is left out is simple and the default. Pure: no files.
  */
@@ -24,6 +25,7 @@
 #define PIPC__TABLE_VERSION 1
 #define PIPC__TABLE_BYTES_MAX ((size_t)4 << 20) /* of a file */
 #define PIPC__BLOCKS_MAX 1024                   /* of a choice */
+#define PIPC__TABLE_GPUS (16 * 16)              /* bytes of all GPUs' addresses */
 #define PIPC__CHOICE_TEXT 48                    /* bytes of a choice as text, its end included */
 
 /* What a table is good for. Texts are "" where unknown or absent. */
@@ -33,6 +35,9 @@ typedef struct pipc__table_key {
     char driver[32];
     char nccl[16];  /* "2.28.9"; "" when there was none to compare with */
     char build[16]; /* the package's version */
+    /* PCI addresses in rank order, separated by blanks. The topology says all that matters of them;
+     * they are for NCCL's tuner plugin, which has no ranks to ask for it, and are not compared. */
+    char gpus[PIPC__TABLE_GPUS];
 } pipc__table_key_t;
 
 /* A candidate's time for messages of one size. */
@@ -40,7 +45,7 @@ typedef struct pipc__table_time {
     size_t bytes;
     bool in_graph;
     pipc__choice_t choice;
-    char variant[24];   /* of NCCL: "" its own choice, else what it was told, "ring/ll" */
+    char variant[24];   /* of NCCL: "" its own choice, else what it was told, "ring-ll" */
     double median_usec; /* of the slowest rank, as the next one */
     double tail_usec;   /* pipc__table_tail() of the samples are no slower */
     int samples;

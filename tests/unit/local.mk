@@ -417,3 +417,15 @@ tests_unit_kernels_perturb_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_PERTURB
 tests_unit_kernels_perturb_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_kernels_perturb_CXXFLAGS = -std=gnu++14 -ffp-contract=off -w
 tests_unit_kernels_perturb_LDADD = libpipc-replay.la $(UNIT_LIBS)
+
+# NCCL's tuner plugin: its parts, and the library as NCCL opens it.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/tuner
+endif
+tests_unit_tuner_SOURCES = tests/unit/tuner.c $(TUNER_SOURCES)
+tests_unit_tuner_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_CONFDIR='"/nowhere"'
+tests_unit_tuner_CFLAGS = $(UNIT_CFLAGS)
+EXTRA_tests_unit_tuner_DEPENDENCIES = libnccl-tuner-pcie-ipc.la tests/unit/bench_nccl_fake.la
+tests_unit_tuner_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+TESTS += tests/unit/tuner_object.t
+EXTRA_DIST += tests/unit/tuner_object.t

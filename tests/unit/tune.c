@@ -20,6 +20,7 @@ static const char whole[] = "# a comment before all else\n"
                             "table 1\n"
                             "topology 9f3a1c0d5e7b2468\n"
                             "gpu NVIDIA H200\n"
+                            "gpus 0000:03:00.0 0000:04:00.0\n"
                             "driver 580.159.04\n"
                             "nccl 2.28.9\n"
                             "build 0.1.0\n"
@@ -28,7 +29,7 @@ static const char whole[] = "# a comment before all else\n"
                             " up-to 98304\teager one-shot graph one-shot//16\r\n"
                             "up-to max eager nccl graph one-shot/push/32\n"
                             "time 65536 eager one-shot/ll/8 3.610 3.800 200\n"
-                            "time 65536 eager nccl:ring/ll 11.700 12.100 40";
+                            "time 65536 eager nccl:ring-ll 11.700 12.100 40";
 
 /* --- text ------------------------------------------------------------------------------------ */
 
@@ -46,6 +47,7 @@ static void a_table_is_read(void **state)
     assert_int_equal(parse(&f, whole, &err), PIPC_OK);
     assert_true(f.key.topology == 0x9f3a1c0d5e7b2468u);
     assert_string_equal(f.key.gpu, "NVIDIA H200");
+    assert_string_equal(f.key.gpus, "0000:03:00.0 0000:04:00.0");
     assert_string_equal(f.key.driver, "580.159.04");
     assert_string_equal(f.key.nccl, "2.28.9");
     assert_string_equal(f.key.build, "0.1.0");
@@ -57,7 +59,7 @@ static void a_table_is_read(void **state)
     assert_int_equal(f.table.row[2].graph.proto, PIPC__PROTO_PUSH);
     assert_true(f.table.row[2].max_bytes == SIZE_MAX);
     assert_int_equal(f.ntimes, 2);
-    assert_string_equal(f.times[1].variant, "ring/ll");
+    assert_string_equal(f.times[1].variant, "ring-ll");
     assert_true(f.times[1].median_usec == 11.7 && f.times[1].samples == 40);
     pipc__table_file_free(&f);
     assert_int_equal(pipc__table_parse(&f, whole, strlen(whole), "t", false, &err), PIPC_OK);
@@ -374,7 +376,7 @@ static const admission_t admissions[] = {
          T(16, eager, "two-shot", 7, 7),
      "8 ring; max two-shot"},
     /* what NCCL was told does not count: the runtime would call NCCL's own choice */
-    {T(8, eager, "ring", 5, 5) T(8, eager, "nccl", 10, 10) T(8, eager, "nccl:ring/ll", 4, 4),
+    {T(8, eager, "ring", 5, 5) T(8, eager, "nccl", 10, 10) T(8, eager, "nccl:ring-ll", 4, 4),
      "max ring"},
     /* graphs have a choice of their own; a mode that was not measured takes the other's */
     {T(8, eager, "ring", 5, 5) T(8, eager, "nccl", 10, 10) T(8, graph, "ring", 5, 5)

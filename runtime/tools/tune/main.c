@@ -239,6 +239,17 @@ static pipc_status_t open_buffers(bench_t *b, pipc__error_t *err)
     return b->recv ? PIPC_OK : err->status;
 }
 
+/* What NCCL does of its own accord is measured: with what an earlier table tells it through our tuner
+ * plugin, which srun --pcie-ipc sets, no variant would ever win again, and the next table would tell
+ * it nothing. A tuner of the user's is a part of his NCCL. */
+static void leave_out_tuner(void)
+{
+    const char *tuner = environment("NCCL_TUNER_PLUGIN");
+
+    if (tuner && strstr(tuner, "libnccl-tuner-pcie-ipc.so"))
+        setenv("NCCL_TUNER_PLUGIN", "none", 1);
+}
+
 /* NCCL in all its variants, where there is NCCL. It is opened as the benchmark's peer is, and its
  * first variant is what the library would call: NCCL's own choice. */
 static void open_nccl(tune_t *t)
@@ -254,6 +265,7 @@ static void open_nccl(tune_t *t)
     if (*t->nccl_why_not)
         return;
     snprintf(spec, sizeof(spec), path && *path ? "best:%s" : "best", path);
+    leave_out_tuner();
     b->options.peer = &bench_peer_nccl;
     if (b->options.peer->parse(spec)) {
         b->options.peer->start();
