@@ -34,8 +34,9 @@ static const size_t counts[] = {1,     33,      257, 4097,    262143, 1000,  300
 static const rank_plan_t by_device[] = {{PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT}};
 static const rank_plan_t by_host[] = {{PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_HOST}};
 static const rank_plan_t one_way[] = {{PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_ONE_WAY}};
+/* One one-shot: CE, which takes turns with them, has rings for one alone. */
 static const rank_plan_t others[] = {{PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT},
-                                     {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
+                                     {PIPC__RING, PIPC__ALLREDUCE, SHAPE_ONE_WAY},
                                      {PIPC__TWO_SHOT, PIPC__ALLREDUCE, SHAPE_HOST}};
 #define LIST(plans) ((rank_plans_t){plans, COUNT(plans)})
 
