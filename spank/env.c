@@ -42,7 +42,7 @@ static void set_or_remove(spank_t sp, const char *const values[PIPC__ENV_COUNT])
 
 void pipc__env_export(spank_t sp, const pipc__task_t *t)
 {
-    char marker[64], local[16], size[16];
+    char marker[64], local[16], size[16], report[16 + PIPC__OPTION_TEXT_MAX];
     const pipc__place_out_t *o = &t->out;
     const char *values[PIPC__ENV_COUNT] = {
         [PIPC__ENV_VERSION] = PACKAGE_VERSION,
@@ -60,13 +60,15 @@ void pipc__env_export(spank_t sp, const pipc__task_t *t)
         [PIPC__ENV_NIC] = o->nic,
         [PIPC__ENV_HINTS] = t->hints,
         [PIPC__ENV_PATH] = pipc__spank_option_value(&t->options, "path"),
-        [PIPC__ENV_REPORT] = pipc__spank_option_value(&t->options, "report"),
+        [PIPC__ENV_REPORT] = report,
         [PIPC__ENV_DIR] = t->dir,
     };
 
     snprintf(marker, sizeof(marker), "%u.%u:%s", t->job, t->step, PACKAGE_VERSION);
     snprintf(local, sizeof(local), "%d", t->local);
     snprintf(size, sizeof(size), "%u", t->nlocal);
+    snprintf(report, sizeof(report), "%s%s%s", pipc__spank_option_value(&t->options, "report"),
+             *t->options.report_file ? ":" : "", t->options.report_file);
     set_or_remove(sp, values);
     if (t->in.bind && o->ngpus > 0) /* numbers mean PCI bus order; CUDA's default is speed */
         spank_setenv(sp, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);

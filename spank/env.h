@@ -20,9 +20,9 @@ typedef enum pipc__env {
     PIPC__ENV_SWITCH,     /* ... PCI address of the switch that it shares */
     PIPC__ENV_WAY,        /* ... its way from the machine down, see below */
     PIPC__ENV_NIC,        /* ... the nearest NIC: device name, else PCI address */
-    PIPC__ENV_HINTS,      /* the variables that nic:auto has set: "UCX_NET_DEVICES NCCL_IB_HCA" */
+    PIPC__ENV_HINTS,      /* the variables that nic:auto and tuner:auto have set, see hints.h */
     PIPC__ENV_PATH,       /* the key path, for the runtime */
-    PIPC__ENV_REPORT,     /* the key report, for the runtime */
+    PIPC__ENV_REPORT,     /* the key report, for the runtime: none, summary, json, json:FILE */
     PIPC__ENV_DIR,        /* the private folder of the step on this node; see stepdir.h */
     PIPC__ENV_COUNT
 } pipc__env_t;

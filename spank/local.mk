@@ -19,6 +19,7 @@ spank_pcie_ipc_la_SOURCES = \
 	spank/ops.h \
 	spank/options.c spank/options.h \
 	spank/plugin.c \
+	spank/preload.c spank/preload.h spank/preload_list.c spank/preload_list.h \
 	spank/report.c spank/report.h \
 	spank/say.c spank/say.h \
 	spank/srun.c spank/srun.h \
@@ -28,7 +29,9 @@ spank_pcie_ipc_la_SOURCES = \
 	spank/tell.c spank/tell.h \
 	spank/wishes.c spank/wishes.h
 spank_pcie_ipc_la_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) \
-	-DPIPC_BIND_OBJECT='"$(pipcplugindir)/pcie_ipc_bind.so"'
+	-DPIPC_BIND_OBJECT='"$(pipcplugindir)/pcie_ipc_bind.so"' \
+	-DPIPC_NCCL_HOOK='"$(libdir)/libpcie-ipc-nccl.so"' \
+	-DPIPC_NCCL_TUNER='"$(libdir)/libnccl-tuner-pcie-ipc.so"'
 spank_pcie_ipc_la_CFLAGS = $(AM_CFLAGS)
 spank_pcie_ipc_la_LDFLAGS = -module -avoid-version -shared \
 	-Wl,--version-script=$(top_srcdir)/spank/spank.map

@@ -9,8 +9,10 @@ static const char *const mem_values[] = {"local", "none", NULL};
 static const char *const nic_values[] = {"auto", "none", NULL};
 static const char *const ipc_values[] = {"auto", "require", "off", NULL};
 static const char *const path_values[] = {"auto", "p2p", "host", NULL};
+static const char *const nccl_values[] = {"auto", "off", NULL};
+static const char *const tuner_values[] = {"auto", "off", NULL};
 static const char *const health_values[] = {"warn", "require", NULL};
-static const char *const report_values[] = {"none", "summary", NULL};
+static const char *const report_values[] = {"none", "summary", "json", NULL};
 
 #define FIELD(field) offsetof(pipc__spank_options_t, field)
 #define ENUM(key, def, help)                                                                       \
@@ -33,9 +35,13 @@ const pipc__option_t pipc__spank_table[] = {
     ENUM(ipc, PIPC__OPT_IPC_AUTO,
          "say if peers' GPU memory can't be reached; require fails the step then"),
     ENUM(path, PIPC__OPT_PATH_AUTO, "how ranks of a node exchange data"),
+    ENUM(nccl, PIPC__OPT_NCCL_AUTO,
+         "preload libpcie-ipc-nccl.so, which does NCCL's AllReduce where it is faster"),
+    ENUM(tuner, PIPC__OPT_TUNER_AUTO, "let NCCL choose by the measured table of this machine"),
     ENUM(health, PIPC__OPT_HEALTH_WARN,
          "say if the node's health check found a fault; require fails the step then"),
-    ENUM(report, PIPC__OPT_REPORT_NONE, "what the runtime prints when it ends"),
+    {"report", PIPC__OPTION_NAMED, PIPC__OPT_REPORT_NONE, report_values, FIELD(report),
+     "say at the end who did which calls; json: a line in a file", "json", FIELD(report_file)},
     FLAG(off, "as if the option had not been given, also to the whole job"),
     FLAG(verbose, "print what each task was bound to"),
     FLAG(help, "print this and end without a job"),
@@ -53,6 +59,12 @@ static size_t write_list(const pipc__option_list_t *list, char *buf, size_t cap)
     return used;
 }
 
+/* ":FILE" behind the value that was given one. */
+static size_t write_text(const char *text, char *buf, size_t cap)
+{
+    return *text ? (size_t)snprintf(buf, cap, ":%s", text) : 0;
+}
+
 size_t pipc__spank_options_write(const pipc__spank_options_t *options, char *buf, size_t cap)
 {
     size_t used = 0;
@@ -65,13 +77,16 @@ size_t pipc__spank_options_write(const pipc__spank_options_t *options, char *buf
         size_t left = used < cap ? cap - used : 0;
         int n = 0;
 
-        if (o->type == PIPC__OPTION_ENUM)
+        if (o->type != PIPC__OPTION_FLAG)
             n = snprintf(at, left, "%s%s:%s", used ? "," : "", o->key,
                          o->values[*(const int *)(const void *)field]);
         else if (*(const bool *)field && strcmp(o->key, "help"))
             n = snprintf(at, left, "%s%s", used ? "," : "", o->key);
         used += (size_t)n;
-        if (o->list) {
+        if (o->type == PIPC__OPTION_NAMED) {
+            used += write_text((const char *)options + o->list_offset,
+                               used < cap ? buf + used : NULL, used < cap ? cap - used : 0);
+        } else if (o->list) {
             at = used < cap ? buf + used : NULL;
             used += write_list((const void *)((const char *)options + o->list_offset), at,
                                used < cap ? cap - used : 0);

@@ -9,7 +9,22 @@
 
 #include "runtime/base/marker.h"
 #include "spank/env.h"
+#include "spank/preload_list.h"
 #include "spank/wishes.h"
+
+/* What the user had in LD_PRELOAD himself stays. */
+static void forget_preload(void)
+{
+    const char *list = getenv(PIPC__PRELOAD_ENV);
+    char rest[PIPC__PRELOAD_MAX];
+
+    if (!list || !pipc__preload_without(list, PIPC_NCCL_HOOK, rest, sizeof(rest)))
+        return;
+    if (*rest)
+        setenv(PIPC__PRELOAD_ENV, rest, 1);
+    else
+        unsetenv(PIPC__PRELOAD_ENV);
+}
 
 /* An srun inside a bound task has the outer step's facts in its environment; in a step that is not
  * bound nobody else would take them away. Without the marker they are the user's own inventions. */
@@ -27,6 +42,7 @@ static void forget(void)
         unsetenv(name);
     for (int i = 0; i < PIPC__ENV_COUNT; i++)
         unsetenv(pipc__env_names[i]);
+    forget_preload();
 }
 
 void pipc__srun_begin(bool wanted)

@@ -25,6 +25,7 @@
 #include "spank/hints.h"
 #include "spank/ipc.h"
 #include "spank/object.h"
+#include "spank/preload.h"
 #include "spank/say.h"
 #include "spank/stepdir.h"
 #include "spank/task.h"
@@ -290,6 +291,7 @@ static void act(spank_t sp, pipc__task_t *t)
     make_dir(t);
     pipc__hints_export(sp, t, step.args.sysroot ? step.args.sysroot : "", t->hints,
                        sizeof(t->hints));
+    pipc__preload_export(sp, t, t->hints, sizeof(t->hints));
     pipc__env_export(sp, t);
 }
 

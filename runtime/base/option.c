@@ -28,6 +28,11 @@ static void add(text_t *t, const char *fmt, ...)
         t->used += (size_t)n;
 }
 
+static char *text_of(const pipc__option_t *o, void *out)
+{
+    return (char *)out + o->list_offset;
+}
+
 static pipc__option_list_t *list_of(const pipc__option_t *o, void *out)
 {
     return (pipc__option_list_t *)(void *)((char *)out + o->list_offset);
@@ -37,7 +42,9 @@ static void set(const pipc__option_t *o, void *out, int value)
 {
     char *field = (char *)out + o->offset;
 
-    if (o->list)
+    if (o->type == PIPC__OPTION_NAMED)
+        memset(text_of(o, out), 0, PIPC__OPTION_TEXT_MAX);
+    else if (o->list)
         memset(list_of(o, out), 0, sizeof(pipc__option_list_t));
 
     if (o->type == PIPC__OPTION_FLAG)
@@ -74,7 +81,9 @@ static void add_values(text_t *t, const pipc__option_t *o, const char *separator
 {
     for (const char *const *v = values_of(o); *v; v++)
         add(t, "%s%s%s", v == values_of(o) ? "" : separator, *v,
-            o->list && !strcmp(o->list, *v) ? ":N,..." : "");
+            !o->list || strcmp(o->list, *v) ? ""
+            : o->type == PIPC__OPTION_NAMED ? "[:TEXT]"
+                                            : ":N,...");
 }
 
 static pipc_status_t refuse_value(const pipc__option_t *o, const char *value, pipc__error_t *err)
@@ -121,6 +130,16 @@ static pipc_status_t add_entry(reader_t *r, const char *text)
     return PIPC_OK;
 }
 
+static pipc_status_t take_text(const reader_t *r, const pipc__option_t *o, const char *text)
+{
+    if (!*text || strlen(text) >= PIPC__OPTION_TEXT_MAX)
+        return pipc__fail(r->err, PIPC_ERR_INVALID, "%s:%s: the text behind it is %s", o->key,
+                          o->list, *text ? "too long" : "empty");
+    if (r->out)
+        strcpy(text_of(o, r->out), text);
+    return PIPC_OK;
+}
+
 /* The value of @o. A list's first entry stands behind another colon. */
 static pipc_status_t parse_value(reader_t *r, const pipc__option_t *o, char *value)
 {
@@ -139,8 +158,10 @@ static pipc_status_t parse_value(reader_t *r, const pipc__option_t *o, char *val
     }
     if (r->out)
         set(o, r->out, (int)(v - values_of(o)));
-    if (!takes_list)
+    if (!takes_list || (o->type == PIPC__OPTION_NAMED && !entry))
         return PIPC_OK;
+    if (o->type == PIPC__OPTION_NAMED)
+        return take_text(r, o, entry);
     r->list = o;
     r->n = 0;
     return add_entry(r, entry ? entry : "");
@@ -210,7 +231,7 @@ size_t pipc__options_help(const pipc__option_t *table, char *buf, size_t cap)
             add_values(&f, o, "|");
         }
         add(&t, "  %-28s %s", form, o->help);
-        if (o->type == PIPC__OPTION_ENUM)
+        if (o->type != PIPC__OPTION_FLAG)
             add(&t, " (default %s)", o->values[o->def]);
         add(&t, "\n");
     }

@@ -4,7 +4,7 @@
  *
  * Text form: "key:value,key:value,flag", the form of --pcie-ipc=... A value may take a list of
  * numbers, "key:value:4,5,2": a number alone goes on with the list right before it, so no key may
- * be one.
+ * be one. Or a text, which ends at the next comma: "key:value:/a/file".
  */
 #ifndef PIPC_BASE_OPTION_H
 #define PIPC_BASE_OPTION_H
@@ -15,10 +15,12 @@
 
 typedef enum pipc__option_type {
     PIPC__OPTION_FLAG, /* bool; the key alone sets it, or key:yes, key:no */
-    PIPC__OPTION_ENUM  /* int; index into values */
+    PIPC__OPTION_ENUM, /* int; index into values */
+    PIPC__OPTION_NAMED /* the same; the value in @list may take a text and not numbers */
 } pipc__option_type_t;
 
-#define PIPC__OPTION_LIST_MAX 64 /* entries, each 0..63 */
+#define PIPC__OPTION_LIST_MAX 64  /* entries, each 0..63 */
+#define PIPC__OPTION_TEXT_MAX 256 /* bytes of a text, its end included */
 
 typedef struct pipc__option_list {
     int n; /* 0 unless the value that takes the list was chosen */
@@ -33,7 +35,8 @@ typedef struct pipc__option {
     size_t offset;             /* of the field (bool or int, by type) in the caller's structure */
     const char *help;          /* one sentence, no full stop */
     const char *list;          /* ENUM: the one of values that takes a list, or NULL ... */
-    size_t list_offset;        /* ... and of its pipc__option_list_t */
+    size_t list_offset;        /* ... and of its pipc__option_list_t; NAMED: of its text,
+                                  char[PIPC__OPTION_TEXT_MAX], "" where none was given */
 } pipc__option_t;
 
 /* @table ends with an entry whose key is NULL in all three functions. */

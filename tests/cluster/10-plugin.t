@@ -22,12 +22,13 @@ test_expect_fail 'srun refuses a wrong value' 'srun --pcie-ipc=bind:moon true 2>
 like 'and lists the right ones' "$(cat refused)" \
     '^srun: error: pcie-ipc: bind: unknown value "moon"; use one of: switch, spread, numa, none, map:N,\.\.\.$'
 test_expect_fail 'srun refuses an unknown key' 'srun --pcie-ipc=bind:none,color:red true 2>refused'
-like 'and lists the keys' "$(cat refused)" 'unknown key "color"; the keys are: bind, mem, nic, ipc, path, health, report, off, verbose, help'
+like 'and lists the keys' "$(cat refused)" 'unknown key "color"; the keys are: bind, mem, nic, ipc, path, nccl, tuner, health, report, off, verbose, help'
 test_expect_fail 'sbatch refuses it too' 'sbatch --pcie-ipc=bind:moon --wrap true 2>refused'
 like 'with the same words' "$(cat refused)" 'bind: unknown value "moon"; use one of: switch, spread, numa, none, map:N'
 test_expect_fail 'help ends srun without running anything' 'srun --pcie-ipc=help touch ran >help 2>/dev/null'
 for key in 'bind:switch\|spread\|numa\|none\|map:N,...' 'mem:local\|none' 'nic:auto\|none' 'ipc:auto\|require\|off' \
-    'path:auto\|p2p\|host' 'health:warn\|require' 'report:none\|summary' off verbose help; do
+    'path:auto\|p2p\|host' 'nccl:auto\|off' 'tuner:auto\|off' 'health:warn\|require' \
+    'report:none\|summary\|json\[:TEXT\]' off verbose help; do
     like "help shows $key" "$(cat help)" "^  $key "
 done
 is 'help ran nothing' "$(ls ran 2>&1)" "ls: cannot access 'ran': No such file or directory"

@@ -22,7 +22,7 @@
 static void every_status_has_a_text(void **state)
 {
     (void)state;
-    for (int s = PIPC_OK; s <= PIPC_ERR_INTERNAL; s++)
+    for (int s = PIPC_OK; s <= PIPC_LEFT; s++)
         assert_string_not_equal(pipc_status_string((pipc_status_t)s), "unknown status");
     assert_string_equal(pipc_status_string((pipc_status_t)-1), "unknown status");
     assert_string_equal(pipc_status_string((pipc_status_t)9999), "unknown status");
@@ -167,6 +167,62 @@ static void option_lists(void **state)
     assert_non_null(strstr(help, "color:none|map:N,... "));
 }
 
+static void option_text_of_a_value(void **state)
+{
+    struct named {
+        int out;
+        char file[PIPC__OPTION_TEXT_MAX];
+        bool loud;
+    };
+    static const char *const kinds[] = {"none", "file", NULL};
+    static const pipc__option_t naming[] = {
+        {"out", PIPC__OPTION_NAMED, 0, kinds, offsetof(struct named, out), "where", "file",
+         offsetof(struct named, file)},
+        {"loud", PIPC__OPTION_FLAG, 0, NULL, offsetof(struct named, loud), "say more", NULL, 0},
+        {0},
+    };
+    static const struct {
+        const char *text, *file; /* the file, or what the error says behind '!' */
+        int out;
+        bool loud;
+    } cases[] = {
+        {"", "", 0, false},
+        {"out:file", "", 1, false},
+        {"out:file:/a/b:c,loud", "/a/b:c", 1, true},
+        {"out:file:a,out:file", "", 1, false}, /* the last one */
+        {"out:file:a,out:none", "", 0, false},
+        {"out:file:4,loud", "4", 1, true},
+        {"out:file:", "!out:file: the text behind it is empty", 0, false},
+        {"out:none:a", "!out: unknown value \"none:a\"; use one of: none, file[:TEXT]", 0, false},
+        {"out:file:4,5", "!unknown key \"5\"", 0, false}, /* no list */
+    };
+    char help[256], longest[300] = "out:file:";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct named w = {0};
+        pipc__error_t err = {PIPC_OK, ""};
+        pipc__options_default(naming, &w);
+        if (pipc__options_parse(naming, cases[i].text, &w, &err)) {
+            if (cases[i].file[0] != '!' || !strstr(err.text, cases[i].file + 1))
+                fail_msg("%s: %s", cases[i].text, err.text);
+            continue;
+        }
+        assert_string_equal(w.file, cases[i].file);
+        assert_int_equal(w.out, cases[i].out);
+        assert_int_equal(w.loud, cases[i].loud);
+    }
+    struct named w = {0};
+    memset(longest + strlen(longest), 'x', PIPC__OPTION_TEXT_MAX - 1);
+    assert_int_equal(pipc__options_parse(naming, longest, &w, NULL), PIPC_OK);
+    assert_int_equal(strlen(w.file), PIPC__OPTION_TEXT_MAX - 1);
+    strcat(longest, "x");
+    assert_int_equal(pipc__options_parse(naming, longest, &w, NULL), PIPC_ERR_INVALID);
+    pipc__options_help(naming, help, sizeof(help));
+    assert_non_null(strstr(help, "out:none|file[:TEXT] "));
+    assert_non_null(strstr(help, "(default none)"));
+}
+
 static void an_endless_option_text_is_refused(void **state)
 {
     char text[4096];
@@ -271,6 +327,7 @@ int main(void)
         cmocka_unit_test(errors_keep_errno_and_cut_long_texts),
         cmocka_unit_test(option_texts),
         cmocka_unit_test(option_lists),
+        cmocka_unit_test(option_text_of_a_value),
         cmocka_unit_test(an_endless_option_text_is_refused),
         cmocka_unit_test(option_help_names_every_key_and_default),
         cmocka_unit_test(files_below_a_root),

@@ -119,7 +119,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/spank_text
 endif
 tests_unit_spank_text_SOURCES = tests/unit/spank_text.c \
-	spank/args.c spank/options.c spank/report.c spank/wishes.c
+	spank/args.c spank/options.c spank/preload_list.c spank/report.c spank/wishes.c
 tests_unit_spank_text_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_spank_text_LDADD = $(UNIT_LIBS)
 
@@ -137,7 +137,9 @@ endif
 endif
 tests_unit_spank_hooks_SOURCES = tests/unit/spank_hooks.c $(spank_pcie_ipc_la_SOURCES)
 tests_unit_spank_hooks_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) -include config.h \
-	-DPIPC_BIND_OBJECT='"$(abs_top_builddir)/.libs/pcie_ipc_bind.so"'
+	-DPIPC_BIND_OBJECT='"$(abs_top_builddir)/.libs/pcie_ipc_bind.so"' \
+	-DPIPC_NCCL_HOOK='"$(abs_top_builddir)/tests/unit/spank_hooks.nccl/hook.so"' \
+	-DPIPC_NCCL_TUNER='"$(abs_top_builddir)/tests/unit/spank_hooks.nccl/tuner.so"'
 tests_unit_spank_hooks_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_spank_hooks_LDADD = $(CMOCKA_LIBS)
 EXTRA_tests_unit_spank_hooks_DEPENDENCIES = pcie_ipc_bind.la

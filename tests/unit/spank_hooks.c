@@ -317,7 +317,9 @@ static void expect_env(const char *name, const char *value)
                  slurm->log);
 }
 
-#define DEFAULTS "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none"
+#define DEFAULTS                                                                                   \
+    "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:warn,report:"   \
+    "none"
 
 /* --- the option ----------------------------------------------------------------------------- */
 
@@ -346,8 +348,8 @@ static void wrong_values_are_refused_before_an_allocation(void **state)
     assert_non_null(strstr(slurm->log, "error: pcie-ipc: bind:map: \"64\" is no number"));
     assert_int_equal(local_call(S_CTX_LOCAL, "bind:map:0,63"), 0); /* what is granted decides */
     assert_true(local_call(S_CTX_ALLOCATOR, "color:red") < 0);
-    assert_non_null(strstr(
-        slurm->log, "the keys are: bind, mem, nic, ipc, path, health, report, off, verbose, help"));
+    assert_non_null(strstr(slurm->log, "the keys are: bind, mem, nic, ipc, path, nccl, tuner, "
+                                       "health, report, off, verbose, help"));
     assert_true(local_call(S_CTX_LOCAL, "bind:\x1b[2Jx\n") < 0);
     assert_null(strchr(slurm->log, '\x1b'));
 }
@@ -379,16 +381,16 @@ static void a_second_empty_call_does_not_wipe_the_first(void **state)
 {
     (void)state;
     RUN(NULL, NULL, "bind:none,ipc:off", "");
-    expect_env("PCIE_IPC_MODE",
-               "bind:none,mem:local,nic:auto,ipc:off,path:auto,health:warn,report:none");
+    expect_env("PCIE_IPC_MODE", "bind:none,mem:local,nic:auto,ipc:off,path:auto,nccl:auto,tuner:"
+                                "auto,health:warn,report:none");
 }
 
 static void a_later_text_replaces_an_earlier_one(void **state)
 {
     (void)state;
     RUN(NULL, NULL, "bind:none", "ipc:off");
-    expect_env("PCIE_IPC_MODE",
-               "bind:switch,mem:local,nic:auto,ipc:off,path:auto,health:warn,report:none");
+    expect_env("PCIE_IPC_MODE", "bind:switch,mem:local,nic:auto,ipc:off,path:auto,nccl:auto,tuner:"
+                                "auto,health:warn,report:none");
 }
 
 /* srun and this node may hold different versions of the plugin. */
@@ -665,6 +667,91 @@ static void keys_of_the_runtime_are_handed_on(void **state)
     RUN(NULL, NULL, "path:host,report:summary");
     expect_env("PCIE_IPC_PATH", "host");
     expect_env("PCIE_IPC_REPORT", "summary");
+    RUN(NULL, NULL, "report:json");
+    expect_env("PCIE_IPC_REPORT", "json");
+    RUN(NULL, NULL, "report:json:/tmp/a.json,verbose");
+    expect_env("PCIE_IPC_REPORT", "json:/tmp/a.json");
+}
+
+/* --- NCCL ---------------------------------------------------------------------------------------
+ */
+
+/* The two libraries, where PIPC_NCCL_HOOK and PIPC_NCCL_TUNER say: there or not. */
+static void install(bool hook, bool tuner)
+{
+    const char *const paths[] = {PIPC_NCCL_HOOK, PIPC_NCCL_TUNER};
+    const bool there[] = {hook, tuner};
+    char folder[512];
+
+    snprintf(folder, sizeof(folder), "%s", PIPC_NCCL_HOOK);
+    *strrchr(folder, '/') = '\0';
+    mkdir(folder, 0755);
+    for (int i = 0; i < 2; i++) {
+        unlink(paths[i]);
+        FILE *f = there[i] ? fopen(paths[i], "w") : NULL;
+        assert_int_equal(f != NULL, there[i]);
+        if (f)
+            fclose(f);
+    }
+    if (!hook && !tuner)
+        rmdir(folder);
+}
+
+static void nccls_libraries_where_they_are_installed(void **state)
+{
+    static const struct {
+        const char *options, *preload, *plugin, *policy; /* the last three: the user's, or NULL */
+        bool hook, tuner, gpus;                          /* is it installed; has the task GPUs */
+        const char *got_preload, *got_plugin, *hints;
+    } cases[] = {
+        {"", NULL, NULL, NULL, true, true, true, PIPC_NCCL_HOOK, PIPC_NCCL_TUNER,
+         "NCCL_TUNER_PLUGIN"},
+        {"nccl:off", NULL, NULL, NULL, true, true, true, NULL, PIPC_NCCL_TUNER,
+         "NCCL_TUNER_PLUGIN"},
+        {"tuner:off", NULL, NULL, NULL, true, true, true, PIPC_NCCL_HOOK, NULL, NULL},
+        {"", NULL, NULL, NULL, false, true, true, NULL, PIPC_NCCL_TUNER, "NCCL_TUNER_PLUGIN"},
+        {"", NULL, NULL, NULL, true, false, true, PIPC_NCCL_HOOK, NULL, NULL},
+        {"", "/x.so", "other", NULL, true, true, true, "/x.so:" PIPC_NCCL_HOOK, "other", NULL},
+        {"", "/x.so:" PIPC_NCCL_HOOK, "", NULL, true, true, true, "/x.so:" PIPC_NCCL_HOOK, "",
+         NULL},
+        {"nccl:off,tuner:off", "/x.so", "other", NULL, true, true, true, "/x.so", "other", NULL},
+        {"", NULL, NULL, "1", true, true, true, PIPC_NCCL_HOOK, NULL, NULL},
+        {"", NULL, NULL, NULL, true, true, false, NULL, NULL, NULL},
+        {"bind:none", NULL, NULL, NULL, true, true, true, PIPC_NCCL_HOOK, PIPC_NCCL_TUNER,
+         "NCCL_TUNER_PLUGIN"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set_up(NULL);
+        install(cases[i].hook, cases[i].tuner);
+        for (int d = 0; d < 8; d++)
+            device(d, cases[i].gpus);
+        if (cases[i].preload)
+            spank_setenv(NULL, "LD_PRELOAD", cases[i].preload, 1);
+        if (cases[i].plugin)
+            spank_setenv(NULL, "NCCL_TUNER_PLUGIN", cases[i].plugin, 1);
+        if (cases[i].policy)
+            spank_setenv(NULL, "NCCL_CTA_POLICY", cases[i].policy, 1);
+        RUN(NULL, NULL, cases[i].options);
+        expect_env("LD_PRELOAD", cases[i].got_preload);
+        expect_env("NCCL_TUNER_PLUGIN", cases[i].got_plugin);
+        expect_env("PCIE_IPC_HINTS", cases[i].hints);
+    }
+    install(false, false);
+}
+
+static void a_list_of_libraries_too_long_to_read_is_left_alone(void **state)
+{
+    static char longest[8192];
+
+    (void)state;
+    install(true, false);
+    memset(longest, 'x', sizeof(longest) - 2);
+    spank_setenv(NULL, "LD_PRELOAD", longest, 1);
+    RUN(NULL, NULL, "");
+    expect_env("LD_PRELOAD", longest);
+    install(false, false);
 }
 
 /* --- RDMA devices -------------------------------------------------------------------------------
@@ -756,6 +843,7 @@ static int srun_that(const char *text)
         spank_setenv(NULL, "task", of_srun("PCIE_IPC_TASK"), 1);
         spank_setenv(NULL, "bdf", of_srun("PCIE_IPC_BDF"), 1);
         spank_setenv(NULL, "hint", of_srun("UCX_NET_DEVICES"), 1);
+        spank_setenv(NULL, "preload", of_srun("LD_PRELOAD"), 1);
         spank_setenv(NULL, "wishes", of_srun("SLURM_PCIE_IPC"), 1);
         _exit(rc != 0);
     }
@@ -788,15 +876,22 @@ static void srun_forgets_what_a_step_around_it_was_told(void **state)
     setenv("PCIE_IPC_BDF", "outer", 1);
     setenv("PCIE_IPC_HINTS", "UCX_NET_DEVICES", 1);
     setenv("UCX_NET_DEVICES", "outer", 1);
+    setenv("LD_PRELOAD", PIPC_NCCL_HOOK, 1);
     assert_int_equal(srun_that(NULL), 0);
     expect_env("wanted", "-");
     expect_env("task", "-");
     expect_env("bdf", "-");
     expect_env("hint", "-");
+    expect_env("preload", "-");
+    setenv("LD_PRELOAD", "/x.so:" PIPC_NCCL_HOOK, 1);
+    assert_int_equal(srun_that(NULL), 0);
+    expect_env("preload", "/x.so");
     unsetenv("PCIE_IPC_TASK");
     assert_int_equal(srun_that(NULL), 0); /* no marker: the user's own */
     expect_env("bdf", "outer");
     expect_env("hint", "outer");
+    expect_env("preload", "/x.so:" PIPC_NCCL_HOOK);
+    unsetenv("LD_PRELOAD");
 }
 
 /* --- the private folder
@@ -1048,6 +1143,8 @@ int main(void)
         CASE(a_list_too_long_to_read_is_left_alone),
         CASE(explicit_wishes_win),
         CASE(keys_of_the_runtime_are_handed_on),
+        CASE(nccls_libraries_where_they_are_installed),
+        CASE(a_list_of_libraries_too_long_to_read_is_left_alone),
         CASE(hints_name_active_devices_unless_the_user_has),
         CASE(srun_says_that_it_was_wanted),
         CASE(srun_forgets_what_a_step_around_it_was_told),

@@ -12,6 +12,7 @@
 
 #include "spank/args.h"
 #include "spank/options.h"
+#include "spank/preload_list.h"
 #include "spank/report.h"
 #include "spank/wishes.h"
 
@@ -20,22 +21,33 @@ static void what_was_chosen_parses_back(void **state)
     static const struct {
         const char *text, *written;
     } cases[] = {
-        {"", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none"},
-        {"bind:none", "bind:none,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none"},
-        {"verbose,ipc:require",
-         "bind:switch,mem:local,nic:auto,ipc:require,path:auto,health:warn,report:none,verbose"},
-        {"verbose:no,ipc:off",
-         "bind:switch,mem:local,nic:auto,ipc:off,path:auto,health:warn,report:none"},
-        {"help", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none"},
-        {"off", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none,off"},
+        {"", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:warn,"
+             "report:none"},
+        {"bind:none", "bind:none,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:"
+                      "warn,report:none"},
+        {"verbose,ipc:require", "bind:switch,mem:local,nic:auto,ipc:require,path:auto,nccl:auto,"
+                                "tuner:auto,health:warn,report:none,verbose"},
+        {"verbose:no,ipc:off", "bind:switch,mem:local,nic:auto,ipc:off,path:auto,nccl:auto,tuner:"
+                               "auto,health:warn,report:none"},
+        {"help", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:"
+                 "warn,report:none"},
+        {"off", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:"
+                "warn,report:none,off"},
         {"bind:spread,mem:none,nic:none,path:host,health:require,report:summary",
-         "bind:spread,mem:none,nic:none,ipc:auto,path:host,health:require,report:summary"},
-        {"bind:map:4,5,2,3,verbose",
-         "bind:map:4,5,2,3,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none,verbose"},
-        {"bind:map:1,0,bind:numa",
-         "bind:numa,mem:local,nic:auto,ipc:auto,path:auto,health:warn,report:none"},
-        {"bind:numa,path:p2p",
-         "bind:numa,mem:local,nic:auto,ipc:auto,path:p2p,health:warn,report:none"},
+         "bind:spread,mem:none,nic:none,ipc:auto,path:host,nccl:auto,tuner:auto,health:require,"
+         "report:summary"},
+        {"bind:map:4,5,2,3,verbose", "bind:map:4,5,2,3,mem:local,nic:auto,ipc:auto,path:auto,nccl:"
+                                     "auto,tuner:auto,health:warn,report:none,verbose"},
+        {"report:json:/tmp/a:b,nccl:off,tuner:off",
+         "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:off,tuner:off,health:warn,"
+         "report:json:/tmp/a:b"},
+        {"report:json:/tmp/a,report:json",
+         "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:warn,"
+         "report:json"},
+        {"bind:map:1,0,bind:numa", "bind:numa,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,"
+                                   "tuner:auto,health:warn,report:none"},
+        {"bind:numa,path:p2p", "bind:numa,mem:local,nic:auto,ipc:auto,path:p2p,nccl:auto,tuner:"
+                               "auto,health:warn,report:none"},
     };
 
     (void)state;
@@ -124,6 +136,41 @@ static void folders_and_files_of_the_administrator(void **state)
     assert_non_null(strstr(args.complaint, "\"health=x.json\" ignored"));
 }
 
+static void lists_of_preloaded_libraries(void **state)
+{
+    static const struct {
+        const char *list, *with, *without; /* NULL: as it is */
+    } cases[] = {
+        {"", "/l/our.so", NULL},
+        {"/l/our.so", NULL, ""},
+        {"/l/a.so", "/l/a.so:/l/our.so", NULL},
+        {"/l/a.so /l/b.so", "/l/a.so /l/b.so:/l/our.so", NULL},
+        {"/l/our.so:/l/a.so", NULL, "/l/a.so"},
+        {"/l/a.so:/l/our.so", NULL, "/l/a.so"},
+        {"/l/a.so /l/our.so  /l/b.so", NULL, "/l/a.so:/l/b.so"},
+        {" :/l/our.so: ", NULL, ""},
+        /* those that only begin or end so are others */
+        {"/l/our.so.1", "/l/our.so.1:/l/our.so", NULL},
+        {"/x/l/our.so", "/x/l/our.so:/l/our.so", NULL},
+        {"our.so", "our.so:/l/our.so", NULL},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char buf[64] = "?", small[4];
+        assert_int_equal(pipc__preload_with(cases[i].list, "/l/our.so", buf, sizeof(buf)),
+                         cases[i].with != NULL);
+        if (cases[i].with)
+            assert_string_equal(buf, cases[i].with);
+        assert_int_equal(pipc__preload_without(cases[i].list, "/l/our.so", buf, sizeof(buf)),
+                         cases[i].without != NULL);
+        if (cases[i].without)
+            assert_string_equal(buf, cases[i].without);
+        assert_false(pipc__preload_with(cases[i].list, "/l/our.so", small, sizeof(small)));
+        assert_false(pipc__preload_without(cases[i].list, "/l/our.so", small, sizeof(small)));
+    }
+}
+
 /* All options at their longest have to fit where they are written out. */
 static void the_longest_mode_fits(void **state)
 {
@@ -135,7 +182,9 @@ static void the_longest_mode_fits(void **state)
         for (const char *const *v = o->values; v && *v; v++)
             longest = strlen(*v) > longest ? strlen(*v) : longest;
         need += strlen(o->key) + 2 + longest;
-        need += o->list ? PIPC__OPTION_LIST_MAX * sizeof("63") : 0; /* a comma each */
+        need += o->type == PIPC__OPTION_NAMED ? PIPC__OPTION_TEXT_MAX
+                : o->list ? PIPC__OPTION_LIST_MAX * sizeof("63") /* a comma each */
+                          : 0;
     }
     assert_true(need <= PIPC__MODE_MAX);
 }
@@ -407,6 +456,7 @@ int main(void)
         cmocka_unit_test(a_wrong_value_names_the_right_ones),
         cmocka_unit_test(plugstack_arguments),
         cmocka_unit_test(folders_and_files_of_the_administrator),
+        cmocka_unit_test(lists_of_preloaded_libraries),
         cmocka_unit_test(the_longest_mode_fits),
         cmocka_unit_test(the_man_page_names_every_key_and_value),
         cmocka_unit_test(a_fault_in_the_man_page_is_seen),
