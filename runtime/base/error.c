@@ -20,6 +20,7 @@ static const char *const status_names[] = {
     [PIPC_ERR_ABORTED] = "communicator aborted",
     [PIPC_ERR_CUDA] = "CUDA driver call failed",
     [PIPC_ERR_INTERNAL] = "internal error",
+    [PIPC_LEFT] = "left to NCCL",
 };
 
 const char *pipc_status_string(pipc_status_t status)

@@ -139,7 +139,7 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
     snprintf(c->table_from, sizeof(c->table_from), "%s", wish->kind < 0 ? "shipped" : "asked for");
     st = take_file(c, wish, recs, own, &there, err);
     pipc__table_end_ll(&c->table, wish->on_gpu ? pipc__ll_bytes_max(c->size) : 0);
-    if (st || !pipc__table_names(&c->table, PIPC__ALGO_NCCL))
+    if (st || c->leaves || !pipc__table_names(&c->table, PIPC__ALGO_NCCL))
         return st;
     if (wish->on_gpu && !make_nccl(c, wish, &why)) {
         tell_of_version(c, &there);
@@ -154,6 +154,15 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
         pipc__log(PIPC__LOG_WARN, "without NCCL, which the table asks for: %s", why.text);
     do_without_nccl(c, wish->on_gpu);
     return PIPC_OK;
+}
+
+bool pipc__choose_leaves_all(const pipc_comm_t *c)
+{
+    for (int i = 0; i < c->table.nrows; i++)
+        if (c->table.row[i].eager.algo != PIPC__ALGO_NCCL ||
+            c->table.row[i].graph.algo != PIPC__ALGO_NCCL)
+            return false;
+    return true;
 }
 
 /* --- what executors can ----------------------------------------------------------------------- */
@@ -253,7 +262,7 @@ pipc_status_t pipc__choose_fallback(pipc_comm_t *c, const pipc__wish_t *wish, pi
     pipc__error_t why;
     bool hopeless = false;
 
-    if (!wish->on_gpu || (wish->kind >= 0 && wish->kind != PIPC__ALGO_NCCL) ||
+    if (!wish->on_gpu || c->leaves || (wish->kind >= 0 && wish->kind != PIPC__ALGO_NCCL) ||
         wish->config->path == PIPC_PATH_P2P)
         return own;
     pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, &why);

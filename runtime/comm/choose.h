@@ -24,6 +24,9 @@ typedef struct pipc__wish {
 pipc_status_t pipc__choose_table(pipc_comm_t *comm, const pipc__wish_t *wish,
                                  const pipc__record_t *recs, pipc_status_t own, pipc__error_t *err);
 
+/* Does the table give all sizes to NCCL, eager and in graphs? Ranks have the same table. */
+bool pipc__choose_leaves_all(const pipc_comm_t *comm);
+
 /* What the executor of some rank can't do is simple in its place: in rows of comm->table, whose
  * plans are made and prepared. Collective, with @own and @err as above; a rank that failed is
  * passed over.

@@ -99,6 +99,8 @@ static int run(pipc_comm_t *c, pipc__exec_call_t *call, size_t bytes, pipc__erro
         ops->captures(c->exec, call->stream, &in_graph, err))
         return -1;
     pipc__choice_t choice = pipc__comm_choice(c, bytes, in_graph);
+    if (choice.algo == PIPC__ALGO_NCCL && c->leaves)
+        return choice.algo;
     if (choice.algo == PIPC__ALGO_NCCL)
         return ops->other(c->exec, call, pipc__nccl_allreduce, c->nccl, err) ? -1 : choice.algo;
     call->plan = c->plan[choice.algo];
@@ -133,7 +135,7 @@ pipc_status_t pipc_allreduce(pipc_comm_t *c, const void *send, void *recv, size_
     if (algo < 0)
         return die(c, &err);
     tally(c, algo, bytes);
-    return PIPC_OK;
+    return algo == PIPC__ALGO_NCCL && c->leaves ? PIPC_LEFT : PIPC_OK;
 }
 
 /* Ask the executor, unless another thread is in a call: that one will hear of it, and to wait for it
@@ -172,6 +174,22 @@ pipc_status_t pipc_comm_async_error(pipc_comm_t *c, pipc_status_t *async)
                (unsigned long long)atomic_load(&c->calls));
     *async = die(c, &err);
     return PIPC_OK;
+}
+
+pipc_status_t pipc_comm_pending(pipc_comm_t *c, int *pending)
+{
+    pipc__error_t err;
+    bool yes = false;
+
+    if (!c || !pending)
+        return refuse("pipc_comm_pending: an argument is NULL");
+    *pending = 1;
+    if (pthread_mutex_trylock(&c->lock))
+        return PIPC_OK;
+    pipc_status_t st = c->exec->ops->pending ? c->exec->ops->pending(c->exec, &yes, &err) : PIPC_OK;
+    pthread_mutex_unlock(&c->lock);
+    *pending = yes;
+    return st ? pipc__comm_report(&err) : PIPC_OK;
 }
 
 pipc_status_t pipc_comm_abort(pipc_comm_t *c)

@@ -25,7 +25,8 @@ struct pipc_comm {
     char table_from[256]; /* its file; "shipped", "asked for" */
     int sms;              /* as asked for, in pipc_comm_config_t's terms */
     int most_blocks;      /* of a call; 0: the executor has none */
-    pipc__nccl_t *nccl;   /* NULL: no row of the table is NCCL's */
+    pipc__nccl_t *nccl;   /* NULL: no row of the table is NCCL's, or those are left */
+    bool leaves;          /* what is NCCL's to the program */
     pipc__plan_t *plan[PIPC__PLAN_KINDS]; /* those that the table names; the others NULL */
     pthread_mutex_t lock; /* of exec's run, poll and drain, which know no threads */
     _Atomic uint64_t calls, empty; /* that were begun; of count 0 */

@@ -152,6 +152,7 @@ static void fill_record(build_t *b, pipc_status_t st, const pipc__error_t *err)
     m->path = b->config.asked.path;
     m->digest = pipc__hash(PIPC__HASH_INIT, &b->kind, sizeof(b->kind));
     m->digest = pipc__hash(m->digest, &b->config.asked.sms, sizeof(b->config.asked.sms));
+    m->digest = pipc__hash(m->digest, &b->config.asked.leave_nccl, sizeof(b->config.asked.leave_nccl));
 }
 
 /* --- after the exchange ---------------------------------------------------------------------- */
@@ -294,6 +295,7 @@ static pipc_status_t build(build_t *b, const pipc__xchg_ops_t *ops, pipc__error_
         return st;
     b->comm->rank = b->group.self;
     b->comm->size = b->group.size;
+    b->comm->leaves = b->config.asked.leave_nccl;
     st = map_peers(b, err);
     if (b->can_vote) {
         pipc__wish_t wish = wish_of(b);
@@ -332,6 +334,11 @@ pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *co
     pthread_mutex_init(&b.comm->lock, NULL);
     st = build(&b, xchg, err);
     b.comm->recs = b.all;
+    if (!st && b.comm->leaves && pipc__choose_leaves_all(b.comm)) {
+        st = pipc__fail(err, PIPC_LEFT, "the table (%s) gives every size to NCCL", b.comm->table_from);
+        pipc_comm_destroy(b.comm);
+        return st;
+    }
     if (st) {
         free(b.all);
         discard(b.comm);

@@ -113,6 +113,11 @@ static pipc_status_t judge(const pipc_comm_config_t *a, pipc__error_t *err)
     if (a->sms < PIPC_SMS_MAX)
         return pipc__fail(err, PIPC_ERR_INVALID, "config.sms is %d; use 0, a number of "
                           "multiprocessors, or PIPC_SMS_MAX", a->sms);
+    if (a->leave_nccl != 0 && a->leave_nccl != 1)
+        return pipc__fail(err, PIPC_ERR_INVALID, "config.leave_nccl is %d; use 0 or 1", a->leave_nccl);
+    if (a->leave_nccl && a->nccl_comm)
+        return pipc__fail(err, PIPC_ERR_INVALID, "config.leave_nccl leaves calls to the program, and "
+                          "config.nccl_comm gives them to the library; set one of them");
     if (a->callbacks && a->exchange != PIPC_EXCHANGE_AUTO && a->exchange != PIPC_EXCHANGE_CALLBACKS)
         return pipc__fail(err, PIPC_ERR_INVALID, "config.callbacks is set, but config.exchange asks "
                           "for another exchange; set one of them");

@@ -258,6 +258,25 @@ static pipc_status_t poll_last(pipc__exec_t *exec, pipc__error_t *err)
     return st;
 }
 
+/* An answer that is worth a wait on memory: the event stands behind all launches so far. */
+static pipc_status_t pending(pipc__exec_t *exec, bool *yes, pipc__error_t *err)
+{
+    pipc__cuda_exec_t *x = self(exec);
+    bool pushed;
+    pipc_status_t st = enter_or_fail(x, &pushed, err);
+
+    if (st)
+        return st;
+    CUresult rc = pipc__cuda_order_settle(x);
+    if (!rc)
+        rc = x->cu->EventQuery(x->order.last);
+    *yes = rc == CUDA_ERROR_NOT_READY;
+    if (rc && !*yes)
+        st = latch_failure(x, rc, "cuEventQuery", err);
+    leave(x, pushed);
+    return st;
+}
+
 static pipc_status_t drain(pipc__exec_t *exec, pipc__error_t *err)
 {
     pipc__cuda_exec_t *x = self(exec);
@@ -459,6 +478,7 @@ const pipc__exec_ops_t pipc__exec_cuda = {
     .blocks = blocks,
     .other = other,
     .poll = poll_last,
+    .pending = pending,
     .drain = drain,
     .disconnect = disconnect,
     .destroy = destroy,

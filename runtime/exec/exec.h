@@ -87,6 +87,9 @@ typedef struct pipc__exec_ops {
                            pipc__enqueue_t *enqueue, void *arg, pipc__error_t *err);
     /* What went wrong since, if anything did, without waiting. */
     pipc_status_t (*poll)(pipc__exec_t *exec, pipc__error_t *err);
+    /* Does anything that was enqueued still run, or wait for its turn? NULL: a call returns when it
+     * is through. */
+    pipc_status_t (*pending)(pipc__exec_t *exec, bool *yes, pipc__error_t *err);
     /* Wait until nothing that was enqueued runs any more. */
     pipc_status_t (*drain)(pipc__exec_t *exec, pipc__error_t *err);
     void (*disconnect)(pipc__exec_t *exec);

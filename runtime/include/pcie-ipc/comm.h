@@ -135,13 +135,16 @@ typedef struct pipc_comm_config {
     int sms;                /* CUDA: multiprocessors that a call may use, PIPC_SMS_MAX for all; 0: the
                                environment's PCIE_IPC_SMS (a number, or max), else a quarter of the
                                GPU's. The same on every rank */
+    int leave_nccl;         /* 1: what the table gives to NCCL is the program's to do by itself: no NCCL
+                               is opened, and pipc_allreduce() does nothing and returns PIPC_LEFT
+                               there. 0 or 1; the same on every rank; not together with nccl_comm */
 } pipc_comm_config_t;
 
 #define PIPC_SMS_MAX (-1)
 
 #define PIPC_COMM_CONFIG_INIT                                                                      \
     {sizeof(pipc_comm_config_t), PIPC_BACKEND_AUTO, PIPC_SCOPE_JOB, NULL, 0, PIPC_EXCHANGE_AUTO, 0, \
-     NULL, PIPC_PATH_AUTO, NULL, 0}
+     NULL, PIPC_PATH_AUTO, NULL, 0, 0}
 
 /* Create a communicator over the ranks that @config's scope, or the callbacks, name. PMIx is
  * finalised again before this returns.
@@ -158,6 +161,7 @@ typedef struct pipc_comm_config {
  * Any thread. Where PCIE_IPC_WANTED says that srun was asked for --pcie-ipc and the plugin left no
  * mark of its own version on this task, a line in the log says so.
  *
+ * PIPC_LEFT: with leave_nccl, the table gives every size to NCCL, so there is no communicator.
  * PIPC_ERR_INVALID, NOMEM, SYSTEM, UNSUPPORTED (several nodes, more than 16 ranks, backend not
  * built in), EXCHANGE (nothing to meet by, or it failed), MISMATCH (ranks disagree), UNREACHABLE (a
  * peer's memory can't be mapped), PEER_LOST, CUDA. */
@@ -176,6 +180,7 @@ PIPC_EXPORT pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_c
  * CPU: returns when recv is complete, or PIPC_ERR_PEER_LOST / ABORTED (then recv is undefined).
  * CUDA: returns once enqueued; never allocates, loads or synchronises. What goes wrong later shows
  * in pipc_comm_async_error() and in later calls.
+ * PIPC_LEFT: with leave_nccl, see there; on every rank alike.
  * After the first such error the communicator is dead: every later call returns it again. */
 PIPC_EXPORT pipc_status_t pipc_allreduce(pipc_comm_t *comm, const void *send, void *recv, size_t count,
                              pipc_dtype_t dtype, pipc_redop_t op, void *stream);
@@ -183,6 +188,11 @@ PIPC_EXPORT pipc_status_t pipc_allreduce(pipc_comm_t *comm, const void *send, vo
 /* Has the communicator failed since? *async gets PIPC_OK or the error; pipc_last_error() has its
  * text. Not collective, does not wait, any thread. Returns PIPC_ERR_INVALID for NULL arguments. */
 PIPC_EXPORT pipc_status_t pipc_comm_async_error(pipc_comm_t *comm, pipc_status_t *async);
+
+/* Has anything that was enqueued not come to its end yet? *pending gets 1 or 0; 1 also while another
+ * thread is in a call. Not collective, does not wait, any thread. PIPC_ERR_INVALID for NULL arguments,
+ * or what went wrong. */
+PIPC_EXPORT pipc_status_t pipc_comm_pending(pipc_comm_t *comm, int *pending);
 
 /* Kill the communicator on every rank: pending and later calls end with PIPC_ERR_ABORTED. Not
  * collective, does not wait, any thread. The communicator must still be destroyed. */

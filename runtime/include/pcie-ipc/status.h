@@ -25,7 +25,8 @@ typedef enum pipc_status {
     PIPC_ERR_PEER_LOST = 9,   /* a peer's process ended while it was needed */
     PIPC_ERR_ABORTED = 10,    /* pipc_comm_abort() was called on some rank */
     PIPC_ERR_CUDA = 11,       /* a CUDA driver call failed */
-    PIPC_ERR_INTERNAL = 12    /* a bug in pcie-ipc: please report it */
+    PIPC_ERR_INTERNAL = 12,   /* a bug in pcie-ipc: please report it */
+    PIPC_LEFT = 13            /* no error: nothing was done, NCCL is to do it (pipc_comm_config_t.leave_nccl) */
 } pipc_status_t;
 
 /* A short English description of @status: "no error", "peer lost", ...
