@@ -21,5 +21,6 @@ include $(srcdir)/runtime/xchg/local.mk
 include $(srcdir)/runtime/exec/local.mk
 include $(srcdir)/runtime/tune/local.mk
 include $(srcdir)/runtime/comm/local.mk
+include $(srcdir)/runtime/nccl/local.mk
 include $(srcdir)/runtime/nccl/tuner/local.mk
 include $(srcdir)/runtime/tools/local.mk

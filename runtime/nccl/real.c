@@ -1,0 +1,230 @@
+/* nccl/real.c - see real.h
+ *
+ * A call that the dynamic linker bound to us would without us be bound to the first NCCL
+ *
+ *   1. in the global scope: the program, what it links, and what was opened RTLD_GLOBAL. That is
+ *      what RTLD_NEXT finds;
+ *   2. else among what the caller itself depends on. Python opens torch's libraries RTLD_LOCAL,
+ *      and then nothing of them is in the global scope: the caller is found by its return address,
+ *      and dlsym() on its handle looks through its dependencies in the linker's own order;
+ *   3. else there would be none. A caller that came by a pointer to us (ctypes, a callback) gets
+ * the NCCL that is loaded, whatever way.
+ *
+ * The library for programs that open NCCL by its path stands for NCCL itself: there it is the file
+ * that PCIE_IPC_REAL_NCCL names, else one that is loaded, else libnccl.so.2.
+ *
+ * What is found may be ourselves, or another copy (the one preloaded, the other opened by path); it
+ * is told by a symbol that NCCL has not, and passed over, else a call would go round for ever.
+ */
+#include "runtime/nccl/real.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/nccl/old_glibc.h"
+#include "runtime/nccl/say.h"
+
+#define REALS 8
+#define CALLERS 256 /* a power of 2 */
+#define PROBES 8
+
+/* By this a copy of the hook is told from NCCL. */
+__attribute__((visibility("default"))) const char pipc_nccl_hook[] = "pcie-ipc";
+
+#define KNOWN_BY "ncclGetVersion" /* every NCCL has it, and it is never ours alone */
+
+/* Callers that were seen. Written under the lock, a caller's number last; never removed. */
+static struct seen {
+    _Atomic uintptr_t caller;
+    const pipc__real_t *real;
+} seen[CALLERS];
+static pipc__real_t reals[REALS];
+static int nreals;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static const void *base_of(const void *address)
+{
+    Dl_info info;
+
+    return dladdr(address, &info) ? info.dli_fbase : NULL;
+}
+
+bool pipc__real_is_hook(const void *address)
+{
+    Dl_info info;
+
+    if (!dladdr(address, &info) || !info.dli_fname)
+        return false;
+    if (info.dli_fbase == base_of(pipc_nccl_hook))
+        return true;
+    void *handle = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+    const void *mark = handle ? dlsym(handle, "pipc_nccl_hook") : NULL;
+    return mark && base_of(mark) == info.dli_fbase;
+}
+
+void *pipc__real_symbol(const pipc__real_t *real, const char *name)
+{
+    void *found = dlsym(real->handle, name);
+
+    return found && !pipc__real_is_hook(found) ? found : NULL;
+}
+
+static void fill(pipc__real_t *real)
+{
+    void *f;
+
+#define PIPC__REAL_FILL(name, args)                                                                \
+    f = pipc__real_symbol(real, "nccl" #name);                                                     \
+    memcpy(&real->name, &f, sizeof(f));
+    PIPC__NCCL_FUNCTIONS(PIPC__REAL_FILL)
+#undef PIPC__REAL_FILL
+}
+
+/* The library in which @symbol lies, NULL if it is ours. @handle: where to look for the others;
+ * NULL: a handle of its own, so that the caller's library may still be unloaded. */
+static const pipc__real_t *take(const void *symbol, void *handle)
+{
+    Dl_info info;
+
+    if (!symbol || pipc__real_is_hook(symbol) || !dladdr(symbol, &info))
+        return NULL;
+    for (int i = 0; i < nreals; i++)
+        if (reals[i].base == info.dli_fbase)
+            return &reals[i];
+    if (!handle)
+        handle = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+    if (!handle || nreals == REALS)
+        return NULL;
+    pipc__real_t *real = &reals[nreals++];
+    real->base = info.dli_fbase;
+    real->handle = handle;
+    snprintf(real->path, sizeof(real->path), "%s", info.dli_fname);
+    fill(real);
+    return real;
+}
+
+static const pipc__real_t *take_from(void *handle)
+{
+    return handle ? take(dlsym(handle, KNOWN_BY), NULL) : NULL;
+}
+
+#ifndef PIPC_NCCL_FULL
+static const pipc__real_t *among_dependencies(const void *caller)
+{
+    struct link_map *map = NULL;
+    Dl_info info;
+
+    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map || !*map->l_name)
+        return NULL;
+    return take_from(dlopen(map->l_name, RTLD_NOLOAD | RTLD_LAZY));
+}
+#endif
+
+static int is_nccl(struct dl_phdr_info *info, size_t size, void *found)
+{
+    const char *name = strrchr(info->dlpi_name, '/');
+
+    (void)size;
+    name = name ? name + 1 : info->dlpi_name;
+    if (strncmp(name, "libnccl.so", 10))
+        return 0;
+    void *handle = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
+    void *symbol = handle ? dlsym(handle, KNOWN_BY) : NULL;
+    if (!symbol || pipc__real_is_hook(symbol))
+        return 0;
+    *(void **)found = symbol;
+    return 1;
+}
+
+static const pipc__real_t *among_loaded(void)
+{
+    void *symbol = NULL;
+
+    dl_iterate_phdr(is_nccl, &symbol);
+    return take(symbol, NULL);
+}
+
+#ifdef PIPC_NCCL_FULL
+static const pipc__real_t *find(const void *caller)
+{
+    const char *named = secure_getenv("PCIE_IPC_REAL_NCCL");
+    const pipc__real_t *real = NULL;
+
+    (void)caller;
+    if (named && *named) {
+        void *handle = dlopen(named, RTLD_LAZY | RTLD_LOCAL);
+        const char *why = handle ? "that is pcie-ipc's own or no NCCL" : dlerror();
+        real = take_from(handle);
+        if (!real)
+            pipc__say_once("PCIE_IPC_REAL_NCCL=%s: %s", named, why ? why : "cannot be opened");
+        return real;
+    }
+    real = among_loaded();
+    return real ? real : take_from(dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL));
+}
+#else
+static const pipc__real_t *find(const void *caller)
+{
+    const pipc__real_t *real = take(dlsym(RTLD_NEXT, KNOWN_BY), RTLD_NEXT);
+
+    if (!real)
+        real = among_dependencies(caller);
+    return real ? real : among_loaded();
+}
+#endif
+
+static size_t place_of(uintptr_t caller)
+{
+    return (size_t)((caller * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+}
+
+static const pipc__real_t *recall(uintptr_t caller)
+{
+    for (size_t i = 0, at = place_of(caller); i < PROBES; i++) {
+        struct seen *s = &seen[(at + i) % CALLERS];
+        uintptr_t who = atomic_load_explicit(&s->caller, memory_order_acquire);
+        if (who == caller)
+            return s->real;
+        if (!who)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* Where no place is left the caller is looked up each time. */
+static void remember(uintptr_t caller, const pipc__real_t *real)
+{
+    for (size_t i = 0, at = place_of(caller); i < PROBES; i++) {
+        struct seen *s = &seen[(at + i) % CALLERS];
+        if (!atomic_load_explicit(&s->caller, memory_order_relaxed)) {
+            s->real = real;
+            atomic_store_explicit(&s->caller, caller, memory_order_release);
+            return;
+        }
+    }
+}
+
+const pipc__real_t *pipc__real_of(const void *caller)
+{
+    const pipc__real_t *real = recall((uintptr_t)caller);
+
+    if (real)
+        return real;
+    pthread_mutex_lock(&lock);
+    real = recall((uintptr_t)caller);
+    if (!real) {
+        real = find(caller);
+        if (real)
+            remember((uintptr_t)caller, real);
+    }
+    pthread_mutex_unlock(&lock);
+    if (!real)
+        pipc__say_once("a call of NCCL's came, but no libnccl.so.2 is loaded; load NCCL, or set "
+                       "PCIE_IPC_REAL_NCCL to its path where pcie-ipc was opened in its place");
+    return real;
+}

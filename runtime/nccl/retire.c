@@ -1,0 +1,102 @@
+/* nccl/retire.c - see retire.h */
+#include "runtime/nccl/retire.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "runtime/nccl/old_glibc.h"
+#include "runtime/nccl/staging.h"
+
+bool pipc__retire_is_dead(const pipc__side_t *side)
+{
+    pipc_status_t async = PIPC_OK;
+    const char *why;
+
+    return side->ours && pipc__ours(&why)->comm_async_error(side->ours, &async) == PIPC_OK && async;
+}
+
+void pipc__retire_abort(pipc__side_t *side)
+{
+    const char *why;
+    int pending = 1;
+
+    if (!side->ours)
+        return;
+    if (pipc__ours(&why)->comm_pending(side->ours, &pending) || pending)
+        pipc__ours(&why)->comm_abort(side->ours);
+}
+
+void pipc__retire_together(pipc__side_t *side)
+{
+    const char *why;
+
+    if (side->ours) {
+        pipc__ours(&why)->comm_destroy(side->ours);
+        side->ours = NULL;
+        pipc__staging_return(side->staging);
+    }
+    atomic_store(&side->released, true);
+}
+
+/* --- by a thread ----------------------------------------------------------------------------- */
+
+typedef struct job {
+    pipc__side_t *side;
+    bool last;
+} job_t;
+
+/* A call that is on its way in another thread holds the entry. None is where the communicator was
+ * finalized, and there the program may hold it to destroy it, waiting for nobody. */
+static void *work(void *arg)
+{
+    const struct timespec pause = {0, 1000000};
+    job_t job = *(job_t *)arg;
+
+    free(arg);
+    while (job.last && atomic_load_explicit(&job.side->users, memory_order_acquire) > 1)
+        nanosleep(&pause, NULL);
+    pipc__retire_together(job.side);
+    if (job.last)
+        pipc__side_free(job.side);
+    else
+        pipc__side_drop(job.side);
+    return NULL;
+}
+
+/* pthread_create() by name: in an old C library it is in libpthread, which a program that uses NCCL
+ * has loaded. Signals are the program's. */
+static bool start(void *(*body)(void *), void *arg)
+{
+    int (*create)(unsigned long *, const void *, void *(*)(void *), void *) =
+        (__typeof__(create))dlsym(RTLD_DEFAULT, "pthread_create");
+    int (*detach)(unsigned long) = (__typeof__(detach))dlsym(RTLD_DEFAULT, "pthread_detach");
+    unsigned long thread;
+    sigset_t all, before;
+
+    if (!create || !detach)
+        return false;
+    sigfillset(&all);
+    sigprocmask(SIG_BLOCK, &all, &before);
+    int rc = create(&thread, NULL, body, arg);
+    sigprocmask(SIG_SETMASK, &before, NULL);
+    return !rc && !detach(thread);
+}
+
+/* Without a thread it stays until the process ends, which leaves nothing behind. */
+void pipc__retire_behind(pipc__side_t *side, bool last)
+{
+    job_t *job = malloc(sizeof(*job));
+
+    if (!last)
+        atomic_fetch_add(&side->users, 1); /* the thread's */
+    if (job) {
+        *job = (job_t){side, last};
+        if (start(work, job))
+            return;
+        free(job);
+    }
+    if (!last)
+        pipc__side_drop(side);
+    atomic_store(&side->released, true);
+}

@@ -1,0 +1,218 @@
+/* nccl/setup.c - see setup.h
+ *
+ *     hello  --allgather-->  judge  -->  pipc_comm_create(), which exchanges by the same allgather,
+ *                                        probes, and votes
+ *
+ * The allgather is NCCL's, on a stream of our own, so this works wherever the program's
+ * communicator does: under srun, torchrun, mpirun, in containers. NCCL orders it behind what the
+ * program has enqueued on that communicator.
+ */
+#include "runtime/nccl/setup.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/nccl/device.h"
+#include "runtime/nccl/hello.h"
+#include "runtime/nccl/ours.h"
+#include "runtime/nccl/say.h"
+#include "runtime/nccl/staging.h"
+
+#define RANKS_MAX 16 /* of pipc_comm_create() */
+#define WHY 512
+
+typedef struct exchange {
+    pipc__side_t *side;
+    pipc__visit_t visit;
+    int rank, size;
+    char *memory; /* reached by NCCL; size * cap bytes */
+    size_t cap;
+} exchange_t;
+
+static void rest(void)
+{
+    const struct timespec pause = {0, 20000};
+
+    nanosleep(&pause, NULL);
+}
+
+/* NCCL's word for its communicator; ncclInvalidUsage where an abort has taken it away. The gate
+ * keeps it there while we ask. */
+static ncclResult_t ask(pipc__side_t *s)
+{
+    ncclResult_t async = ncclSuccess, rc = ncclInvalidUsage;
+
+    pthread_mutex_lock(&s->gate);
+    if (!s->stop)
+        rc = s->real->CommGetAsyncError(s->comm, &async);
+    pthread_mutex_unlock(&s->gate);
+    return rc ? rc : async;
+}
+
+/* Until NCCL's communicator, which may be a non-blocking one, is through with its last call. */
+static ncclResult_t settle(pipc__side_t *s)
+{
+    ncclResult_t state;
+
+    while ((state = ask(s)) == ncclInProgress)
+        rest();
+    return state;
+}
+
+static ncclResult_t wait_for_stream(exchange_t *x)
+{
+    for (;;) {
+        int running = pipc__device_query(&x->visit);
+        if (running <= 0)
+            return running ? ncclUnhandledCudaError : ncclSuccess;
+        ncclResult_t state = ask(x->side);
+        if (state && state != ncclInProgress)
+            return state;
+        rest();
+    }
+}
+
+static bool grow(exchange_t *x, size_t bytes)
+{
+    if (bytes <= x->cap)
+        return true;
+    pipc__device_host_free(x->memory);
+    x->memory = pipc__device_host_alloc((size_t)x->size * bytes);
+    x->cap = x->memory ? bytes : 0;
+    return x->memory;
+}
+
+/* pipc_callbacks_t.allgather */
+static int allgather(void *ctx, const void *mine, size_t bytes, void *all)
+{
+    exchange_t *x = ctx;
+    const pipc__real_t *real = x->side->real;
+
+    if (!grow(x, bytes))
+        return -1;
+    char *own = x->memory + (size_t)x->rank * bytes;
+    memcpy(own, mine, bytes);
+    ncclResult_t rc =
+        real->AllGather(own, x->memory, bytes, ncclUint8, x->side->comm, x->visit.stream);
+    if (rc == ncclInProgress)
+        rc = settle(x->side);
+    if (!rc)
+        rc = wait_for_stream(x);
+    if (!rc)
+        memcpy(all, x->memory, (size_t)x->size * bytes);
+    return rc;
+}
+
+/* What a rank can be sure of before it hears of the others. */
+static const char *check_own(size_t *staging)
+{
+    const char *why;
+
+    *staging = 0;
+    if (!pipc__ours(&why))
+        return why;
+    *staging = pipc__staging_take();
+    return NULL;
+}
+
+static bool meet(exchange_t *x, char why[WHY])
+{
+    pipc__hello_t mine, all[RANKS_MAX];
+    size_t own;
+    uint64_t agreed = 0;
+
+    const char *failed = check_own(&own);
+    pipc__hello_fill(&mine, own, failed);
+    int rc = allgather(x, &mine, sizeof(mine), all);
+    bool good = !rc && pipc__hello_judge(all, x->size, &agreed, why, WHY);
+    if (rc)
+        snprintf(why, WHY, "ncclAllGather by which its ranks were to meet failed (%d)", rc);
+    x->side->staging = good ? (size_t)agreed : 0;
+    pipc__staging_return(own - x->side->staging);
+    return good;
+}
+
+/* Returns whether that is worth a line: what the table wants is none. */
+static bool create(exchange_t *x, char why[WHY], bool *made)
+{
+    pipc_callbacks_t calls = PIPC_CALLBACKS_INIT;
+    pipc_comm_config_t config = PIPC_COMM_CONFIG_INIT;
+    const char *text;
+    const pipc__ours_t *ours = pipc__ours(&text);
+
+    calls.rank = x->rank;
+    calls.size = x->size;
+    calls.allgather = allgather;
+    calls.ctx = x;
+    config.backend = pipc__device_backend;
+    config.exchange = PIPC_EXCHANGE_CALLBACKS;
+    config.callbacks = &calls;
+    config.staging_bytes = x->side->staging;
+    config.leave_nccl = 1;
+    pipc_status_t st = ours->comm_create(&x->side->ours, &config);
+    *made = !st;
+    if (!st)
+        return true;
+    snprintf(why, WHY, "%s", ours->last_error());
+    pipc__staging_return(x->side->staging);
+    x->side->staging = 0;
+    return st != PIPC_LEFT;
+}
+
+/* True: there is something to be said, @why. */
+static bool set_up(exchange_t *x, char why[WHY], bool *made)
+{
+    const char *text;
+    int ordinal = 0;
+
+    if (x->side->real->CommCuDevice(x->side->comm, &ordinal)) {
+        snprintf(why, WHY, "ncclCommCuDevice failed");
+        return true;
+    }
+    if (!pipc__device_enter(&x->visit, ordinal, &text)) {
+        snprintf(why, WHY, "%s", text);
+        return true;
+    }
+    bool say = !meet(x, why) || create(x, why, made);
+    pipc__device_host_free(x->memory);
+    pipc__device_leave(&x->visit);
+    return say;
+}
+
+static void tell(const exchange_t *x, bool say, bool made, const char *why)
+{
+    if (x->rank)
+        return;
+    if (made && pipc__is_verbose())
+        pipc__say("AllReduce of an NCCL communicator of %d ranks is ours, with %zu MB of staging",
+                  x->size, x->side->staging >> 20);
+    else if (!made && say)
+        pipc__say_once("NCCL does all of a communicator of %d ranks: %s", x->size, why);
+    else if (!made && pipc__is_verbose())
+        pipc__say_once("NCCL does all of a communicator of %d ranks, as the table says", x->size);
+}
+
+/* What all ranks see alike needs no exchange. */
+static bool is_of_our_size(exchange_t *x)
+{
+    const pipc__real_t *real = x->side->real;
+
+    return real->AllGather && real->CommCount && real->CommUserRank && real->CommCuDevice &&
+           !real->CommCount(x->side->comm, &x->size) &&
+           !real->CommUserRank(x->side->comm, &x->rank) && x->size > 1 && x->size <= RANKS_MAX;
+}
+
+void pipc__setup(pipc__side_t *s)
+{
+    exchange_t x = {.side = s};
+    char why[WHY] = "";
+    bool made = false;
+
+    if (!settle(s) && is_of_our_size(&x)) {
+        bool say = set_up(&x, why, &made);
+        tell(&x, say, made, why);
+    }
+    atomic_store_explicit(&s->state, made ? PIPC__SIDE_SERVED : PIPC__SIDE_FORWARDED,
+                          memory_order_release);
+}
