@@ -277,5 +277,6 @@ pipc_status_t pipc__choose_fallback(pipc_comm_t *c, const pipc__wish_t *wish, pi
     if (c->rank == failed)
         pipc__log(PIPC__LOG_WARN, "NCCL does it all: %s", err->text);
     c->table = pipc__table_fixed(PIPC__ALGO_NCCL);
+    c->why_nccl = "memory is out of reach, or there are no kernels for a GPU";
     return PIPC_OK;
 }

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/comm/report.h"
+
 static _Thread_local char last_error[PIPC__ERROR_MAX];
 
 const char *pipc_last_error(void)
@@ -68,6 +70,14 @@ static void tally(pipc_comm_t *c, int algo, size_t bytes)
 {
     atomic_fetch_add_explicit(&c->done[algo].calls, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&c->done[algo].bytes, bytes, memory_order_relaxed);
+}
+
+static void report(const pipc_comm_t *c, int algo, pipc__proto_t proto, size_t bytes)
+{
+    if (algo == PIPC__ALGO_NCCL)
+        pipc__report_nccl(pipc__report_here(), c->why_nccl, bytes);
+    else
+        pipc__report_own(pipc__report_here(), algo, proto, bytes);
 }
 
 static const char *judge_arguments(const void *send, const void *recv, size_t count,
@@ -135,6 +145,8 @@ pipc_status_t pipc_allreduce(pipc_comm_t *c, const void *send, void *recv, size_
     if (algo < 0)
         return die(c, &err);
     tally(c, algo, bytes);
+    if (c->reports)
+        report(c, algo, call.proto, bytes);
     return algo == PIPC__ALGO_NCCL && c->leaves ? PIPC_LEFT : PIPC_OK;
 }
 

@@ -29,6 +29,8 @@ struct pipc_comm {
     bool leaves;          /* what is NCCL's to the program */
     pipc__plan_t *plan[PIPC__PLAN_KINDS]; /* those that the table names; the others NULL */
     pthread_mutex_t lock; /* of exec's run, poll and drain, which know no threads */
+    bool reports;         /* its calls count in the report of this process */
+    const char *why_nccl; /* of calls that NCCL does: the reason, in that report. Static */
     _Atomic uint64_t calls, empty; /* that were begun; of count 0 */
     struct {
         _Atomic uint64_t calls, bytes;

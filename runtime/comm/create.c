@@ -17,6 +17,7 @@
 #include "runtime/comm/comm.h"
 #include "runtime/comm/paths.h"
 #include "runtime/comm/plans.h"
+#include "runtime/comm/report.h"
 #include "runtime/comm/request.h"
 #include "runtime/comm/tables.h"
 #include "runtime/comm/way.h"
@@ -317,6 +318,18 @@ static void discard(pipc_comm_t *c)
     free(c);
 }
 
+/* One rank tells for all. */
+static void begin_report(const build_t *b)
+{
+    pipc_comm_t *c = b->comm;
+
+    c->reports = !c->rank && pipc__report_begin();
+    if (!c->why_nccl)
+        c->why_nccl = b->kind == PIPC__ALGO_NCCL ? "it was asked for" : "the table says so";
+    if (c->reports && strcmp(c->table_from, "shipped") && strcmp(c->table_from, "asked for"))
+        pipc__report_table(c->table_from);
+}
+
 pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config,
                                 const pipc__xchg_ops_t *xchg, pipc__error_t *err)
 {
@@ -344,6 +357,7 @@ pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *co
         discard(b.comm);
         return st;
     }
+    begin_report(&b);
     *comm = b.comm;
     return PIPC_OK;
 }

@@ -11,6 +11,7 @@ COMM_SOURCES = \
 	runtime/comm/plans.c runtime/comm/plans.h \
 	runtime/comm/prepare.c \
 	runtime/comm/probe_cache.c runtime/comm/probe_cache.h \
+	runtime/comm/report.c runtime/comm/report.h runtime/comm/report_exit.c \
 	runtime/comm/request.c runtime/comm/request.h \
 	runtime/comm/tables.c runtime/comm/tables.h \
 	runtime/comm/way.c runtime/comm/way.h

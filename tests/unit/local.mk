@@ -431,3 +431,10 @@ EXTRA_tests_unit_tuner_DEPENDENCIES = libnccl-tuner-pcie-ipc.la tests/unit/bench
 tests_unit_tuner_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 TESTS += tests/unit/tuner_object.t
 EXTRA_DIST += tests/unit/tuner_object.t
+
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/report
+endif
+tests_unit_report_SOURCES = tests/unit/report.c
+tests_unit_report_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_report_LDADD = libpipc-comm.la $(CMOCKA_LIBS) $(JANSSON_LIBS)

@@ -229,6 +229,11 @@ typedef struct pipc_comm_stats {
  * thread. PIPC_ERR_INVALID for NULL, or a struct_bytes that is 0 or larger than this library knows. */
 PIPC_EXPORT pipc_status_t pipc_comm_stats(const pipc_comm_t *comm, pipc_comm_stats_t *stats);
 
+/* Count an AllReduce of @bytes that the program gave to NCCL by itself, and @why (static text, as "in a
+ * group"), in the report that the environment's PCIE_IPC_REPORT asks for. For one rank of a communicator,
+ * the one that its report is to come from. Does nothing where none is asked for. Any thread. */
+PIPC_EXPORT void pipc_report_nccl(const char *why, size_t bytes);
+
 /* The text of the last error that a pcie-ipc call returned on this thread: object, cause, remedy.
  * "" when there was none. Valid until the thread's next failing call. */
 PIPC_EXPORT const char *pipc_last_error(void);
