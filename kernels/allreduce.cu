@@ -21,6 +21,7 @@
 #include "kernels/ll.h"
 #include "kernels/perturb.cuh"
 #include "kernels/reduce.cuh"
+#include "kernels/scrub.cuh"
 
 #define COPY_UNROLL 8 /* 16-byte accesses in flight a thread */
 #define POLLS                                                                                      \
@@ -326,17 +327,6 @@ static __device__ bool begin(const pipc__lane_args_t &a, const pipc__op_t *progr
     /* One thread looks for all: another block may give up at any moment, and the threads of a block
      * must agree, since they meet at barriers. */
     return !__syncthreads_or(threadIdx.x == 0 && *(volatile uint32_t *)&a.state->dead);
-}
-
-/* LL's flags must not grow old while other kernels run; ll.h says why and why this packet. */
-static __device__ void scrub(const pipc__lane_args_t &a, uint64_t call)
-{
-    const uint64_t word = (uint64_t)(uint32_t)call << 32;
-    size_t at = call % 2 * PIPC__LL_AREA_BYTES + pipc__ll_scrub_at(call);
-
-    for (int i = 0; i < 2; i++)
-        for (int w = 0; a.scrub[i] && w < 2; w++)
-            *(volatile uint64_t *)(a.scrub[i] + at + 8 * w) = word;
 }
 
 /* The last block moves the epoch on: all others have read it long since. Nobody waits here; the

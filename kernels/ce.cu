@@ -14,6 +14,7 @@
 #include "kernels/ll.h"
 #include "kernels/perturb.cuh"
 #include "kernels/reduce.cuh"
+#include "kernels/scrub.cuh"
 
 #define POLLS                                                                                      \
     1024 /* looks at a flag between two looks at the abort word, which is across the bus */
@@ -211,17 +212,6 @@ static __device__ void free_chunk(const pipc__ce_args_t &a, const ce_chunk &k, u
     __threadfence();
     if (atomicInc(&counters[number % PIPC__CE_COUNTERS], gridDim.x - 1) == gridDim.x - 1)
         free_rings(a, k.end);
-}
-
-/* LL's flags must not grow old while other kernels run; ll.h says why and why this packet. */
-static __device__ void scrub(const pipc__ce_args_t &a, uint64_t call)
-{
-    const uint64_t word = (uint64_t)(uint32_t)call << 32;
-    size_t at = call % 2 * PIPC__LL_AREA_BYTES + pipc__ll_scrub_at(call);
-
-    for (int i = 0; i < 2; i++)
-        for (int w = 0; a.scrub[i] && w < 2; w++)
-            *(volatile uint64_t *)(a.scrub[i] + at + 8 * w) = word;
 }
 
 /* The last block moves the number of calls on, which the next launch may wait for. A block that

@@ -10,7 +10,7 @@ KERNELS = \
 	kernels/probe.cu
 KERNEL_INCLUDES = \
 	kernels/allreduce.h kernels/bytes.cuh kernels/ce.h kernels/every.cuh kernels/ll.h kernels/perturb.cuh \
-	kernels/probe.h kernels/ptx.cuh kernels/push.h kernels/reduce.cuh kernels/trace.cuh kernels/types.cuh
+	kernels/probe.h kernels/ptx.cuh kernels/push.h kernels/reduce.cuh kernels/scrub.cuh kernels/trace.cuh kernels/types.cuh
 EXTRA_DIST += $(KERNELS) $(KERNEL_INCLUDES) kernels/to-c.sh
 
 # What nvcc would have to track: the kernels include nothing else of the project.

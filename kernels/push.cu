@@ -18,6 +18,7 @@
 #include "kernels/ll.h"
 #include "kernels/perturb.cuh"
 #include "kernels/reduce.cuh"
+#include "kernels/scrub.cuh"
 #include "kernels/trace.cuh"
 
 #define POLLS 1024 /* looks at a flag between two looks at the abort word, across the bus */
@@ -456,19 +457,13 @@ template <class R> static __device__ void sum(const pipc__push_args_t &a, const 
 
 /* --- a block's life -------------------------------------------------------------------------- */
 
-/* LL's flags must not grow old while other kernels run; ll.h says why and why this packet. */
-static __device__ void scrub(const pipc__push_args_t &a, uint64_t call)
+/* scrub(), for the replayer. */
+static __device__ __forceinline__ void trace_scrub(const pipc__push_args_t &a, uint64_t call)
 {
-    const uint64_t word = (uint64_t)(uint32_t)call << 32;
-    size_t at = call % 2 * PIPC__LL_AREA_BYTES + pipc__ll_scrub_at(call);
-
     for (int i = 0; i < 2; i++)
-        if (a.scrub[i]) {
-            store_packet(a.scrub[i] + at, word, word);
-            for (int w = 0; w < 2; w++)
-                TRACE_WORD_WRITE(a, PIPC__TRACE_NOTHING, 0, a.scrub[i] + at + 8 * w,
-                                 (uint32_t)call);
-        }
+        for (int w = 0; a.scrub[i] && w < 2; w++)
+            TRACE_WORD_WRITE(a, PIPC__TRACE_NOTHING, 0, a.scrub[i] + scrub_at(call) + 8 * w,
+                             (uint32_t)call);
 }
 
 /* The last block moves the numbers on: all others have read them long since. Nobody reads them
@@ -491,8 +486,10 @@ static __device__ __forceinline__ void begin(const pipc__push_args_t &a, block_s
      * must agree, since they meet at barriers. */
     if (threadIdx.x == PIPC__PUSH_THREADS - 1) {
         block.dead = block.stillborn = *(volatile uint32_t *)&a.state->dead;
-        if (blockIdx.x == 0)
+        if (blockIdx.x == 0) {
             scrub(a, calls + 1);
+            trace_scrub(a, calls + 1);
+        }
     }
     TRACE_MEET(a, 0, PIPC__PUSH_THREADS);
     __syncthreads();
