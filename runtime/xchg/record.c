@@ -36,6 +36,7 @@ void pipc__record_fill(pipc__record_t *rec, int rank, int size)
     rec->pid_ns = namespace_inode("pid");
     rec->net_ns = namespace_inode("net");
     rec->mnt_ns = namespace_inode("mnt");
+    rec->user_ns = namespace_inode("user");
 }
 
 /* Texts come from another process: bound them. */
@@ -56,6 +57,24 @@ static pipc_status_t judge_shape(const pipc__record_t *r, int i, pipc__error_t *
     return PIPC_OK;
 }
 
+/* Memory is opened through /proc. A process of another PID namespace has no number there, and one of
+ * another user namespace may not be looked into, were it of the same user. Mount, network and IPC
+ * namespaces don't matter, nor does what is in /dev/shm: nothing of ours is there. */
+static pipc_status_t judge_namespaces(const pipc__record_t *r, const pipc__record_t *first,
+                                      pipc__error_t *err)
+{
+    const char *kind = r->pid_ns != first->pid_ns     ? "PID"
+                       : r->user_ns != first->user_ns ? "user"
+                                                      : NULL;
+
+    if (!kind)
+        return PIPC_OK;
+    return pipc__fail(err, PIPC_ERR_UNREACHABLE,
+                      "ranks %d and %d on %.*s are in different %s namespaces (containers) and "
+                      "can't map each other's memory; start both in one container or share the "
+                      "%s namespace", first->rank, r->rank, TEXT(r->host), kind, kind);
+}
+
 static pipc_status_t judge_place(const pipc__record_t *r, const pipc__record_t *first,
                                  pipc__error_t *err)
 {
@@ -65,12 +84,7 @@ static pipc_status_t judge_place(const pipc__record_t *r, const pipc__record_t *
                           "ranks %d and %d are on different nodes (%.*s, %.*s); a communicator can't "
                           "span nodes yet: make one a node (scope node, or --per-node)", first->rank,
                           r->rank, TEXT(first->host), TEXT(r->host));
-    if (r->pid_ns != first->pid_ns)
-        return pipc__fail(err, PIPC_ERR_UNREACHABLE,
-                          "ranks %d and %d on %.*s are in different PID namespaces (containers) and "
-                          "can't map each other's memory; start both in one container or share the "
-                          "PID namespace", first->rank, r->rank, TEXT(r->host));
-    return PIPC_OK;
+    return judge_namespaces(r, first, err);
 }
 
 static pipc_status_t judge_choice(const pipc__record_t *r, const pipc__record_t *first,

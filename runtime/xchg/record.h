@@ -12,7 +12,7 @@
 #include "runtime/base/error.h"
 
 #define PIPC__RECORD_MAGIC 0x43504950u /* "PIPC" in memory on little-endian machines */
-#define PIPC__RECORD_VERSION 3
+#define PIPC__RECORD_VERSION 4
 #define PIPC__RECORD_HANDLE 160
 #define PIPC__RECORD_WAY 128
 #define PIPC__RECORD_GPU 64
@@ -32,7 +32,7 @@ typedef struct pipc__record {
     uint32_t uid;
     char host[64];
     char boot_id[40];
-    uint64_t pid_ns, net_ns, mnt_ns; /* inode numbers of /proc/self/ns/..; 0 unknown */
+    uint64_t pid_ns, net_ns, mnt_ns, user_ns; /* inode numbers of /proc/self/ns/..; 0 unknown */
     uint32_t backend;
     int32_t minor; /* of the GPU, -1 unknown */
     char bdf[16], uuid[48];
@@ -57,7 +57,7 @@ void pipc__record_fill(pipc__record_t *rec, int rank, int size);
  *   PIPC_ERR_MISMATCH     not a record, another version, backend, staging size, path or plan
  *   (another's status)    that rank's set-up failed; its reason is in the text
  *   PIPC_ERR_UNSUPPORTED  the ranks are on several nodes
- *   PIPC_ERR_UNREACHABLE  same node, but PID namespaces that hide the processes from each other
+ *   PIPC_ERR_UNREACHABLE  same node, but PID or user namespaces that keep the processes apart
  * The text names the first rank in the way. Every rank comes to the same status. */
 pipc_status_t pipc__records_judge(const pipc__record_t *recs, int n, pipc__error_t *err);
 

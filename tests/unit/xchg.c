@@ -59,6 +59,7 @@ static void endless_reason(pipc__record_t *r)
 static void other_host(pipc__record_t *r) { strcpy(r->host, "n2"); }
 static void other_boot(pipc__record_t *r) { r->boot_id[0] ^= 1; }
 static void other_pid_ns(pipc__record_t *r) { r->pid_ns++; }
+static void other_user_ns(pipc__record_t *r) { r->user_ns++; }
 static void other_mnt_ns(pipc__record_t *r) { r->mnt_ns++; }
 static void other_backend(pipc__record_t *r) { r->backend++; }
 static void other_staging(pipc__record_t *r) { r->staging_bytes *= 2; }
@@ -79,6 +80,7 @@ static const struct {
     {other_host, PIPC_ERR_UNSUPPORTED, "ranks 0 and 2 are on different nodes (n1, n2)"},
     {other_boot, PIPC_ERR_UNSUPPORTED, "--per-node"},
     {other_pid_ns, PIPC_ERR_UNREACHABLE, "different PID namespaces"},
+    {other_user_ns, PIPC_ERR_UNREACHABLE, "different user namespaces"},
     {other_mnt_ns, PIPC_OK, NULL}, /* segments need no common mount */
     {other_backend, PIPC_ERR_MISMATCH, "different backends"},
     {other_staging, PIPC_ERR_MISMATCH, "different staging sizes"},
