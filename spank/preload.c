@@ -34,11 +34,18 @@ static void preload(spank_t sp)
         spank_setenv(sp, PIPC__PRELOAD_ENV, with, 1);
 }
 
+/* Where devices are not constrained every task may open all of them; Slurm makes a list for steps that
+ * were granted some. */
+static bool has_gpus(const pipc__task_t *t)
+{
+    return t->in.task.minors && (t->in.step.listed || t->in.task.listed || t->out.ngpus > 0);
+}
+
 void pipc__preload_export(spank_t sp, const pipc__task_t *t, char *set, size_t cap)
 {
     size_t used = strlen(set);
 
-    if (!t->in.task.minors)
+    if (!has_gpus(t))
         return;
     if (t->options.nccl == PIPC__OPT_NCCL_AUTO && !access(PIPC_NCCL_HOOK, R_OK))
         preload(sp);

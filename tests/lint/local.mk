@@ -7,4 +7,6 @@ LINT_TESTS += tests/lint/symbols.t
 EXTRA_DIST += tests/lint/check-symbols tests/lint/symbols
 LINT_TESTS += tests/lint/tools.t
 LINT_TESTS += tests/lint/manuals.t
+LINT_TESTS += tests/lint/troubleshooting.t
+EXTRA_DIST += tests/lint/c-strings
 EXTRA_DIST += tests/lint/check-manual
