@@ -8,7 +8,7 @@ page=$top/doc/troubleshooting.md
 
 find "$top/runtime" "$top/spank" -name '*.c' | LC_ALL=C sort >sources
 # shellcheck disable=SC2046 # names without blanks
-"$top/tests/lint/c-strings" $(cat sources) >strings
+"$top/tests/lint/c-strings" $(cat sources) >strings.txt
 
 # messages PAGE: the first cells of its tables, but for those that are another program's
 messages() {
@@ -34,10 +34,10 @@ missing() {
                 }
             }
             if (!found) print text
-        }' strings -
+        }' strings.txt -
 }
 
-ok 'there are strings' test "$(wc -l <strings)" -gt 500
+ok 'there are strings' test "$(wc -l <strings.txt)" -gt 500
 ok 'and messages' test "$(messages "$page" | wc -l)" -gt 30
 is 'each message stands in the sources' "$(missing "$page")" ''
 
