@@ -429,8 +429,8 @@ tests_unit_tuner_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_CONFDIR='"/nowhere"'
 tests_unit_tuner_CFLAGS = $(UNIT_CFLAGS)
 EXTRA_tests_unit_tuner_DEPENDENCIES = libnccl-tuner-pcie-ipc.la tests/unit/bench_nccl_fake.la
 tests_unit_tuner_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
-TESTS += tests/unit/tuner_object.t tests/unit/containers.t
-EXTRA_DIST += tests/unit/tuner_object.t tests/unit/containers.t
+TESTS += tests/unit/tuner_object.t tests/unit/containers.t tests/unit/measure_tuner.t
+EXTRA_DIST += tests/unit/tuner_object.t tests/unit/containers.t tests/unit/measure_tuner.t tests/measure-tuner
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/report

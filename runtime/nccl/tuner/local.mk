@@ -9,7 +9,8 @@ TUNER_SOURCES = \
 TUNER_PLANS = \
 	runtime/plan/build.c runtime/plan/chains.c runtime/plan/direct.c runtime/plan/generate.c \
 	runtime/plan/host.c runtime/plan/island.c runtime/plan/owners.c runtime/plan/ring.c \
-	runtime/plan/shape.c runtime/plan/stream.c runtime/plan/validate.c
+	runtime/plan/shape.c runtime/plan/stream.c runtime/plan/text.c \
+	runtime/plan/validate.c
 libnccl_tuner_pcie_ipc_la_SOURCES = $(TUNER_SOURCES) runtime/nccl/tuner/tuner.c \
 	runtime/base/error.c runtime/base/file.c \
 	runtime/comm/tables.c \
@@ -17,7 +18,7 @@ libnccl_tuner_pcie_ipc_la_SOURCES = $(TUNER_SOURCES) runtime/nccl/tuner/tuner.c 
 	runtime/tune/admit.c runtime/tune/file.c runtime/tune/table.c runtime/tune/told.c
 libnccl_tuner_pcie_ipc_la_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_CONFDIR='"$(pipcconfdir)"'
 libnccl_tuner_pcie_ipc_la_CFLAGS = $(AM_CFLAGS) -ffunction-sections -fdata-sections
-libnccl_tuner_pcie_ipc_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,--gc-sections -Wl,-z,defs \
+libnccl_tuner_pcie_ipc_la_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,--gc-sections \
 	-Wl,--version-script=$(srcdir)/runtime/nccl/tuner/tuner.map
 EXTRA_libnccl_tuner_pcie_ipc_la_DEPENDENCIES = $(srcdir)/runtime/nccl/tuner/tuner.map
 EXTRA_DIST += runtime/nccl/tuner/tuner.map
