@@ -13,6 +13,7 @@ LINT_TESTS =
 include $(srcdir)/tests/unit/local.mk
 include $(srcdir)/tests/lint/local.mk
 include $(srcdir)/tests/gpu/local.mk
+include $(srcdir)/tests/nccl/local.mk
 
 if HAVE_CMOCKA
 TESTS += $(check_PROGRAMS)

@@ -146,8 +146,8 @@ static ncclResult_t all_reduce(pipc__side_t *s, const void *send, void *recv, si
     if (s->state == PIPC__SIDE_FORWARDED || depth || s->windows || s->suspended ||
         !translate(type, op, &dtype, &redop))
         return forward(s, send, recv, count, type, op, stream, false);
-    if (s->state == PIPC__SIDE_NEW && comes_to_setup(s, stream))
-        pipc__setup(s);
+    if (s->state == PIPC__SIDE_NEW && comes_to_setup(s, stream) && !pipc__setup(s))
+        return ncclInternalError;
     if (s->state != PIPC__SIDE_SERVED)
         return forward(s, send, recv, count, type, op, stream,
                        s->state == PIPC__SIDE_NEW && !pipc__device_captures(stream));

@@ -158,14 +158,19 @@ static const pipc__real_t *find(const void *caller)
     (void)caller;
     if (named && *named) {
         void *handle = dlopen(named, RTLD_LAZY | RTLD_LOCAL);
-        const char *why = handle ? "that is pcie-ipc's own or no NCCL" : dlerror();
+        const char *why = handle ? "is pcie-ipc's own, or no NCCL" : dlerror();
         real = take_from(handle);
         if (!real)
             pipc__say_once("PCIE_IPC_REAL_NCCL=%s: %s", named, why ? why : "cannot be opened");
         return real;
     }
     real = among_loaded();
-    return real ? real : take_from(dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL));
+    if (!real)
+        real = take_from(dlopen("libnccl.so.2", RTLD_LAZY | RTLD_LOCAL));
+    if (!real)
+        pipc__say_once("pcie-ipc was opened in NCCL's place, but there is no libnccl.so.2; set "
+                       "PCIE_IPC_REAL_NCCL to the path of NCCL");
+    return real;
 }
 #else
 static const pipc__real_t *find(const void *caller)
@@ -174,7 +179,12 @@ static const pipc__real_t *find(const void *caller)
 
     if (!real)
         real = among_dependencies(caller);
-    return real ? real : among_loaded();
+    if (!real)
+        real = among_loaded();
+    if (!real)
+        pipc__say_once("NCCL was called, but no libnccl.so.2 is loaded; install NCCL, or take "
+                       "libpcie-ipc-nccl.so out of LD_PRELOAD");
+    return real;
 }
 #endif
 
@@ -223,8 +233,5 @@ const pipc__real_t *pipc__real_of(const void *caller)
             remember((uintptr_t)caller, real);
     }
     pthread_mutex_unlock(&lock);
-    if (!real)
-        pipc__say_once("a call of NCCL's came, but no libnccl.so.2 is loaded; load NCCL, or set "
-                       "PCIE_IPC_REAL_NCCL to its path where pcie-ipc was opened in its place");
     return real;
 }

@@ -203,7 +203,15 @@ static bool is_of_our_size(exchange_t *x)
            !real->CommUserRank(x->side->comm, &x->rank) && x->size > 1 && x->size <= RANKS_MAX;
 }
 
-void pipc__setup(pipc__side_t *s)
+static bool is_gone(pipc__side_t *s)
+{
+    pthread_mutex_lock(&s->gate);
+    bool gone = s->stop;
+    pthread_mutex_unlock(&s->gate);
+    return gone;
+}
+
+bool pipc__setup(pipc__side_t *s)
 {
     exchange_t x = {.side = s};
     char why[WHY] = "";
@@ -211,8 +219,10 @@ void pipc__setup(pipc__side_t *s)
 
     if (!settle(s) && is_of_our_size(&x)) {
         bool say = set_up(&x, why, &made);
-        tell(&x, say, made, why);
+        if (!is_gone(s))
+            tell(&x, say, made, why);
     }
     atomic_store_explicit(&s->state, made ? PIPC__SIDE_SERVED : PIPC__SIDE_FORWARDED,
                           memory_order_release);
+    return !is_gone(s);
 }

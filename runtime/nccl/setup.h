@@ -15,7 +15,7 @@
 /* Set @side up, by the thread that holds it and is in the call. Collective, through NCCL's own
  * communicator; waits for the other ranks without limit, unless the communicator fails or is
  * aborted. After it @side is served or, on all ranks, forwarded for good, with a line that says
- * why. */
-void pipc__setup(pipc__side_t *side);
+ * why. False: another thread has aborted the communicator, and NCCL's must not be used any more. */
+bool pipc__setup(pipc__side_t *side);
 
 #endif

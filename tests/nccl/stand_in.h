@@ -1,0 +1,25 @@
+/* tests/nccl/stand_in.h - NCCL's declarations as a program has them, for the programs of these
+ * tests.
+ */
+#ifndef TESTS_NCCL_STAND_IN_H
+#define TESTS_NCCL_STAND_IN_H
+
+#include "runtime/nccl/abi.h"
+
+/* What the tests need of a configuration; NCCL's goes on. */
+struct ncclConfig {
+    size_t size;
+    unsigned int magic, version;
+    int blocking;
+};
+
+#define DECLARE(name, args) ncclResult_t nccl##name args;
+PIPC__NCCL_FUNCTIONS(DECLARE)
+#undef DECLARE
+ncclResult_t ncclGetVersion(int *version);
+ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
+ncclResult_t ncclBroadcast(const void *, void *, size_t, int, int, ncclComm_t, ncclStream_t);
+const char *ncclGetErrorString(ncclResult_t rc);
+ncclResult_t pncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t, ncclStream_t);
+
+#endif
