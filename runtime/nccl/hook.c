@@ -8,6 +8,7 @@
 #include "runtime/nccl/device.h"
 #include "runtime/nccl/ours.h"
 #include "runtime/nccl/real.h"
+#include "runtime/nccl/report.h"
 #include "runtime/nccl/retire.h"
 #include "runtime/nccl/setup.h"
 #include "runtime/nccl/side.h"
@@ -126,36 +127,73 @@ static bool comes_to_setup(pipc__side_t *s, void *stream)
            atomic_compare_exchange_strong(&s->state, &before, PIPC__SIDE_SETTING_UP);
 }
 
-static ncclResult_t forward(pipc__side_t *s, const void *send, void *recv, size_t count, int type,
-                            int op, void *stream, bool counts)
-{
-    ncclResult_t rc = FORWARD(s->real, AllReduce, send, recv, count, type, op, s->comm, stream);
+/* What a call is: arguments that are handed on as they came. */
+typedef struct call {
+    const void *send;
+    void *recv;
+    size_t count;
+    int type, op;
+    void *stream;
+} call_t;
 
-    if (counts && (!rc || rc == ncclInProgress))
+static ncclResult_t forward(const pipc__side_t *s, const call_t *k)
+{
+    return FORWARD(s->real, AllReduce, k->send, k->recv, k->count, k->type, k->op, s->comm,
+                   k->stream);
+}
+
+static ncclResult_t forward_for(pipc__side_t *s, const call_t *k, const char *why)
+{
+    ncclResult_t rc = forward(s, k);
+
+    pipc__report_forwarded(s, why, k->count, k->type);
+    return rc;
+}
+
+/* Before the set-up. */
+static ncclResult_t forward_new(pipc__side_t *s, const call_t *k)
+{
+    bool captured = pipc__device_captures(k->stream);
+    ncclResult_t rc =
+        forward_for(s, k, captured ? "captured before the set-up" : "before the set-up");
+
+    if (!captured && (!rc || rc == ncclInProgress))
         s->calls++;
     return rc;
 }
 
-static ncclResult_t all_reduce(pipc__side_t *s, const void *send, void *recv, size_t count,
-                               int type, int op, void *stream)
+/* NULL: it may be ours. The same on every rank, so nothing of pointers. */
+static const char *why_not_ours(const pipc__side_t *s, const call_t *k, pipc_dtype_t *dtype,
+                                pipc_redop_t *op)
+{
+    if (s->state == PIPC__SIDE_FORWARDED)
+        return "no communicator of ours";
+    if (depth)
+        return "in a group";
+    if (s->windows)
+        return "windows are registered";
+    if (s->suspended)
+        return "suspended";
+    return translate(k->type, k->op, dtype, op) ? NULL : "type or operation";
+}
+
+static ncclResult_t all_reduce(pipc__side_t *s, const call_t *k)
 {
     pipc_dtype_t dtype;
-    pipc_redop_t redop;
-    const char *why;
+    pipc_redop_t op;
+    const char *why = why_not_ours(s, k, &dtype, &op);
 
-    if (s->state == PIPC__SIDE_FORWARDED || depth || s->windows || s->suspended ||
-        !translate(type, op, &dtype, &redop))
-        return forward(s, send, recv, count, type, op, stream, false);
-    if (s->state == PIPC__SIDE_NEW && comes_to_setup(s, stream) && !pipc__setup(s))
+    if (why)
+        return forward_for(s, k, why);
+    if (s->state == PIPC__SIDE_NEW && comes_to_setup(s, k->stream) && !pipc__setup(s))
         return ncclInternalError;
+    if (s->state == PIPC__SIDE_NEW)
+        return forward_new(s, k);
     if (s->state != PIPC__SIDE_SERVED)
-        return forward(s, send, recv, count, type, op, stream,
-                       s->state == PIPC__SIDE_NEW && !pipc__device_captures(stream));
+        return forward_for(s, k, "no communicator of ours");
     pipc_status_t st =
-        pipc__ours(&why)->allreduce(s->ours, send, recv, count, dtype, redop, stream);
-    if (st == PIPC_LEFT)
-        return forward(s, send, recv, count, type, op, stream, false);
-    return in_nccls_words(st);
+        pipc__ours(&why)->allreduce(s->ours, k->send, k->recv, k->count, dtype, op, k->stream);
+    return st == PIPC_LEFT ? forward(s, k) : in_nccls_words(st);
 }
 
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, int type, int op,
@@ -169,7 +207,7 @@ ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, int type,
         if (!s)
             return FORWARD(real, AllReduce, send, recv, count, type, op, comm, stream);
     }
-    ncclResult_t rc = all_reduce(s, send, recv, count, type, op, stream);
+    ncclResult_t rc = all_reduce(s, &(call_t){send, recv, count, type, op, stream});
     pipc__side_drop(s);
     return rc;
 }

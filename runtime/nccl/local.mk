@@ -10,6 +10,7 @@ HOOK_SOURCES = \
 	runtime/nccl/old_glibc.h \
 	runtime/nccl/ours.c runtime/nccl/ours.h \
 	runtime/nccl/real.c runtime/nccl/real.h \
+	runtime/nccl/report.c runtime/nccl/report.h \
 	runtime/nccl/retire.c runtime/nccl/retire.h \
 	runtime/nccl/say.c runtime/nccl/say.h \
 	runtime/nccl/setup.c runtime/nccl/setup.h \

@@ -15,7 +15,8 @@ typedef struct pipc__ours {
     F(comm_async_error)                                                                            \
     F(comm_abort)                                                                                  \
     F(comm_destroy)                                                                                \
-    F(last_error)
+    F(last_error)                                                                                  \
+    F(report_nccl)
 #define PIPC__OURS_MEMBER(name) __typeof__(&pipc_##name) name;
     PIPC__OURS_FUNCTIONS(PIPC__OURS_MEMBER)
 #undef PIPC__OURS_MEMBER

@@ -84,6 +84,8 @@ test_expect_success 'a communicator of one call, or of one rank, is left alone' 
 test_expect_success 'verbose says what is done' '
     PCIE_IPC_VERBOSE=1 hooked ./program ten 2 && cat err &&
     [ "$(grep -o "[0-9]* MB of staging" err | xargs -n4 | cut -d" " -f1 | xargs)" = "64 32 32 32 16 16 16 8 8 8" ]'
+test_expect_success 'a report tells what stayed with NCCL, and why' '
+    PCIE_IPC_REPORT=summary hooked ./program groups 2; cat err && grep -i "in a group" err && grep "before the set-up" err'
 test_expect_success 'without libpcie-ipc NCCL does it all, and one line says why' '
     where=alone && hooked ./program plain 2; rc=$? && where=beside && cat err && [ $rc = 0 ] && [ "$(done_by_nccl 0)" = 5 ] &&
     [ "$(wc -l <err)" = 1 ] && grep "NCCL does all of a communicator of 2 ranks: rank 0 on .*libpcie-ipc.so.0" err'

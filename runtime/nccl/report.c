@@ -1,0 +1,34 @@
+/* nccl/report.c - see report.h */
+#include "runtime/nccl/report.h"
+
+#include <stdlib.h>
+
+#include "runtime/nccl/ours.h"
+#include "runtime/nccl/say.h"
+
+static bool is_wanted(void)
+{
+    static _Atomic int state; /* 0: not asked yet */
+
+    if (!state) {
+        const char *report = secure_getenv("PCIE_IPC_REPORT");
+        state = pipc__is_verbose() || (report && *report) ? 1 : -1;
+    }
+    return state > 0;
+}
+
+/* The library is opened for it: it writes the report. */
+void pipc__report_forwarded(pipc__side_t *s, const char *why, size_t count, int type)
+{
+    static const unsigned char bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+    int rank = -1;
+    const char *text;
+
+    if (!is_wanted() || type < 0 || type >= (int)sizeof(bytes))
+        return;
+    if (!s->real->CommUserRank || s->real->CommUserRank(s->comm, &rank) || rank)
+        return;
+    const pipc__ours_t *ours = pipc__ours(&text);
+    if (ours)
+        ours->report_nccl(why, count * bytes[type]);
+}
