@@ -2,6 +2,7 @@
 # abi.t - the real NCCL, where there is one: the lists cover what it exports, it is found and answers through
 # the library that stands for it, and nccl.h says what abi.h says.
 # PIPC_REAL_NCCL names a libnccl.so.2; else pip's wheels and the system's are looked for.
+# shellcheck disable=SC2034 # the tests' code is evaluated later
 top=${PIPC_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/lib/tap.sh
 . "$top/tests/lib/tap.sh"
