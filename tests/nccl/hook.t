@@ -91,6 +91,17 @@ test_expect_success 'without libpcie-ipc NCCL does it all, and one line says why
     [ "$(wc -l <err)" = 1 ] && grep "NCCL does all of a communicator of 2 ranks: rank 0 on .*libpcie-ipc.so.0" err'
 test_expect_success 'where the table gives it all to NCCL, none is said' '
     PCIE_IPC_PLAN=nccl hooked ./program plain 2 && silent && [ "$(done_by_nccl 0)" = 5 ]'
+cat >mixed.table <<'END'
+table 1
+topology 1
+build 0.1.0
+up-to 4096 eager one-shot graph one-shot
+up-to max eager nccl graph nccl
+END
+# 12000 bytes, and in the program types less than ten
+test_expect_success 'where it gives some, those are NCCL'\''s and the others ours' '
+    PCIE_IPC_TABLE=$test_dir/mixed.table hooked ./program plain 2; rc=$?; cat err log; [ $rc = 0 ] && [ "$(done_by_nccl 0)" = 5 ] &&
+    PCIE_IPC_TABLE=$test_dir/mixed.table hooked ./program types 2 && [ "$(done_by_nccl 0)" = 4 ]'
 test_expect_success 'a plan that does not exist: NCCL, and one line' '
     PCIE_IPC_PLAN=moon hooked ./program plain 2 && cat err && [ "$(done_by_nccl 0)" = 5 ] && [ "$(wc -l <err)" = 1 ]'
 
