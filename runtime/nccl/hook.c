@@ -192,7 +192,7 @@ static ncclResult_t all_reduce(pipc__side_t *s, const call_t *k)
     if (s->state != PIPC__SIDE_SERVED)
         return forward_for(s, k, "no communicator of ours");
     pipc_status_t st =
-        pipc__ours(&why)->allreduce(s->ours, k->send, k->recv, k->count, dtype, op, k->stream);
+        pipc__ours(NULL)->allreduce(s->ours, k->send, k->recv, k->count, dtype, op, k->stream);
     return st == PIPC_LEFT ? forward(s, k) : in_nccls_words(st);
 }
 
@@ -382,13 +382,12 @@ ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags)
 static ncclResult_t async_of_ours(pipc__side_t *s)
 {
     pipc_status_t async = PIPC_OK;
-    const char *why;
 
     if (s->finalizing)
         return s->released ? ncclSuccess : ncclInProgress;
     pthread_mutex_lock(&s->gate);
     if (s->state == PIPC__SIDE_SERVED)
-        pipc__ours(&why)->comm_async_error(s->ours, &async);
+        pipc__ours(NULL)->comm_async_error(s->ours, &async);
     pthread_mutex_unlock(&s->gate);
     return in_nccls_words(async);
 }

@@ -63,6 +63,7 @@ const pipc__ours_t *pipc__ours(const char **why)
             atomic_store_explicit(&state, load() ? 1 : -1, memory_order_release);
         pthread_mutex_unlock(&lock);
     }
-    *why = reason;
+    if (why)
+        *why = reason;
     return state > 0 ? &ours : NULL;
 }

@@ -23,7 +23,7 @@ typedef struct pipc__ours {
 } pipc__ours_t;
 
 /* The library, from the folder of the hook, else from where the linker looks. The first call opens
- * it. NULL: it can't be had, and *why (static) says for which reason. */
+ * it. NULL: it can't be had, and *why (static; NULL: not wanted) says for which reason. */
 const pipc__ours_t *pipc__ours(const char **why);
 
 #endif

@@ -22,13 +22,12 @@ void pipc__report_forwarded(pipc__side_t *s, const char *why, size_t count, int 
 {
     static const unsigned char bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
     int rank = -1;
-    const char *text;
 
     if (!is_wanted() || type < 0 || type >= (int)sizeof(bytes))
         return;
     if (!s->real->CommUserRank || s->real->CommUserRank(s->comm, &rank) || rank)
         return;
-    const pipc__ours_t *ours = pipc__ours(&text);
+    const pipc__ours_t *ours = pipc__ours(NULL);
     if (ours)
         ours->report_nccl(why, count * bytes[type]);
 }

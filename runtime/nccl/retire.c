@@ -11,28 +11,25 @@
 bool pipc__retire_is_dead(const pipc__side_t *side)
 {
     pipc_status_t async = PIPC_OK;
-    const char *why;
 
-    return side->ours && pipc__ours(&why)->comm_async_error(side->ours, &async) == PIPC_OK && async;
+    return side->ours && pipc__ours(NULL)->comm_async_error(side->ours, &async) == PIPC_OK && async;
 }
 
 void pipc__retire_abort(pipc__side_t *side)
 {
-    const char *why;
     int pending = 1;
 
     if (!side->ours)
         return;
-    if (pipc__ours(&why)->comm_pending(side->ours, &pending) || pending)
-        pipc__ours(&why)->comm_abort(side->ours);
+    if (pipc__ours(NULL)->comm_pending(side->ours, &pending) || pending)
+        pipc__ours(NULL)->comm_abort(side->ours);
 }
 
 void pipc__retire_together(pipc__side_t *side)
 {
-    const char *why;
 
     if (side->ours) {
-        pipc__ours(&why)->comm_destroy(side->ours);
+        pipc__ours(NULL)->comm_destroy(side->ours);
         side->ours = NULL;
         pipc__staging_return(side->staging);
     }
