@@ -73,8 +73,9 @@ if [ -e "$header" ] && [ -e "$cuda/cuda_runtime.h" ]; then
         done
         echo '_Static_assert(NCCL_SHRINK_ABORT == 1 && sizeof(ncclUniqueId) == 128, "");'
         echo '_Static_assert(sizeof(ncclResult_t) == 4 && sizeof(ncclRedOp_t) == 4 && sizeof(ncclDataType_t) == 4, "");'
-        # Each function with as many arguments, of the same sizes: a call through the one is one through the other.
+        # Each function that this version has, with as many arguments, of the same sizes: a call through the one is one through the other.
         sed -n 's/^    F(\([A-Za-z]*\), (\(.*\))).*/\1|\2/p' "$top/runtime/nccl/abi.h" | while IFS='|' read -r name args; do
+            grep -q "[^p]nccl$name *(" "$header" || continue
             [ "$args" = void ] && args='' || args=$(echo "$args" | awk -F, '{ for (i = 1; i <= NF; i++) printf("%sa%d", (i > 1 ? ", " : ""), i) }')
             params=$(sed -n "s/^    F($name, (\(.*\))).*/\1/p" "$top/runtime/nccl/abi.h" |
                 sed 's/ncclStream_t/cudaStream_t/g' | awk -F', ' '{ if ($0 == "void") { printf "void"; exit }
@@ -83,7 +84,7 @@ if [ -e "$header" ] && [ -e "$cuda/cuda_runtime.h" ]; then
         done
     } >check.c
     test_expect_success 'nccl.h says what abi.h says' '
-        cat check.c && [ "$(grep -c _Static_assert check.c)" -gt 20 ] && [ "$(grep -c "return nccl" check.c)" -ge 24 ] &&
+        cat check.c && [ "$(grep -c _Static_assert check.c)" -gt 20 ] && [ "$(grep -c "return nccl" check.c)" -ge 18 ] &&
         "$cc" -std=c11 -Werror=incompatible-pointer-types -Werror=int-conversion -Werror -Wno-deprecated-declarations -isystem "$cuda" -I"$(dirname "$header")" -c check.c -o check.o'
     sed 's/ncclFloat16 == 6/ncclFloat16 == 5/' check.c >wrong.c
     test_expect_fail 'a number that differs is seen' '"$cc" -std=c11 -isystem "$cuda" -I"$(dirname "$header")" -c wrong.c -o wrong.o'
