@@ -8,6 +8,9 @@
 typedef struct pipc__machine {
     const char *sysroot; /* "/" is this machine */
     const char *dump;    /* not NULL: the text of lspci -xxxx in its place */
+    const char *text;    /* not NULL: what facts_text.c reads, in its place */
+    bool all;            /* see PIPC__LOOK_ALL: for people; a prolog looks at links alone */
+    int gpus;            /* how many there should be; 0: not known */
 } pipc__machine_t;
 
 /* A machine that cannot be read is a finding (unknown) too. A verdict of drain is believed when a

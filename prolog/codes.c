@@ -4,43 +4,113 @@
 #include <string.h>
 
 const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
-    [PIPC__CODE_WIDTH] = {"PCI001", PIPC__DRAIN,
-                          "a link has fewer lanes than both of its ends can do",
-                          "reseat the card and its riser or cable, then replace them in turn"},
+    [PIPC__CODE_WIDTH] =
+        {"PCI001", PIPC__DRAIN, "a link has fewer lanes than both of its ends can do",
+         "reseat the card and its riser or cable, then replace them in turn",
+         "A link has the lanes that both ends can do, at any speed and also when idle. One that "
+         "has fewer lost them when it trained: a contact, a riser, a cable. Every copy over it "
+         "takes longer. The lanes of a slot that was made with few are no loss: then the port's "
+         "ability is the limit. A NIC beside the GPUs is told as a warning."},
     [PIPC__CODE_LOST] =
         {"PCI002", PIPC__DRAIN, "a device does not answer",
-         "power the node off and on; if the device stays away, reseat or replace it"},
-    [PIPC__CODE_SPEED] = {"PCI003", PIPC__NOTE, "a link runs below its speed, as idle GPUs do",
-                          "nothing to do while the GPU is idle; compare under load"},
+         "power the node off and on; if the device stays away, reseat or replace it",
+         "What answers nothing reads all ones, whatever register is asked for. Such a device is "
+         "off the bus; jobs on it fail. In a text it is a device of revision ff. A function that "
+         "the kernel has switched off reads the same and is not meant."},
+    [PIPC__CODE_SPEED] =
+        {"PCI003", PIPC__NOTE, "a link runs below its speed, as idle GPUs do",
+         "nothing to do while the GPU is idle; compare under load",
+         "GPUs lower their link's speed when they have nothing to do and raise it within "
+         "microseconds of work. Speed alone therefore says nothing about a fault, and no node is "
+         "drained for it."},
     [PIPC__CODE_TARGET] =
         {"PCI004", PIPC__NOTE, "a port's target speed is set below what both ends can do",
-         "if that is not meant, set the slot's speed to automatic in the firmware"},
+         "if that is not meant, set the slot's speed to automatic in the firmware",
+         "The port above a link sets the speed that it may train to. A site may want a lower one "
+         "for stability. It costs bandwidth, so it is told."},
     [PIPC__CODE_ASPM] =
         {"PCI005", PIPC__WARN, "ASPM is on at a port or device on a GPU's path",
-         "switch ASPM off in the firmware, or boot with pcie_aspm.policy=performance"},
-    [PIPC__CODE_SLOT] = {"PCI006", PIPC__NOTE, "the slot can do less than the card",
-                         "nothing to do; a slot with more lanes or speed would be used"},
-    [PIPC__CODE_STARVED] = {"PCI007", PIPC__WARN,
-                            "the slot can do a sixteenth or less of what the card can",
-                            "move the card to a slot that is meant for it"},
-    [PIPC__CODE_UNCONFIRMED] = {"PCI008", PIPC__SEV_UNKNOWN,
-                                "a link looks narrow, but what it should be cannot be told",
-                                "look at the machine itself, with its ports in view"},
-    [PIPC__CODE_NO_LINK] = {"PCI009", PIPC__SEV_UNKNOWN,
-                            "a GPU's link says nothing about its width",
-                            "nothing to do in a virtual machine; else look as root"},
-    [PIPC__CODE_ASLEEP] = {"PCI010", PIPC__SEV_UNKNOWN, "a device is powered off, in D3cold",
-                           "keep it on: echo on >power/control in its folder of sysfs"},
-    [PIPC__CODE_NO_PORT] = {"PCI011", PIPC__NOTE,
-                            "no port above a GPU is in view: it is judged by its own abilities",
-                            "nothing to do; with its ports in view more can be told"},
-    [PIPC__CODE_HIDDEN] = {"PCI012", PIPC__NOTE,
-                           "capabilities cannot be read: ASPM and target speed are not judged",
-                           "run as root"},
-    [PIPC__CODE_NO_GPU] = {"PCI013", PIPC__NOTE, "there is no GPU",
-                           "nothing to do if that is meant"},
-    [PIPC__CODE_SOURCE] = {"PCI014", PIPC__SEV_UNKNOWN, "the machine cannot be read",
-                           "run it on the machine, or name what can be read"},
+         "switch ASPM off in the firmware, or boot with pcie_aspm.policy=performance",
+         "Power saving of a link makes it leave and enter low power states, which costs latency "
+         "and, on some cards and boards, ends in errors that reset the machine. On the sound or "
+         "USB function of a card it is a note."},
+    [PIPC__CODE_SLOT] =
+        {"PCI006", PIPC__NOTE, "the slot can do less than the card",
+         "nothing to do; a slot with more lanes or speed would be used",
+         "What a link can be is the least of card and port. The card would do more elsewhere, and "
+         "nothing is broken."},
+    [PIPC__CODE_STARVED] =
+        {"PCI007", PIPC__WARN, "the slot can do a sixteenth or less of what the card can",
+         "move the card to a slot that is meant for it",
+         "Such a slot was made for a card of another kind. The GPU works, and waits for its data."},
+    [PIPC__CODE_UNCONFIRMED] =
+        {"PCI008", PIPC__SEV_UNKNOWN, "a link looks narrow, but what it should be cannot be told",
+         "look at the machine itself, with its ports in view",
+         "The other end of the link is not in view or does not agree, as with ports that a "
+         "hypervisor invents: whether lanes are lost cannot be told, and what cannot be told is no "
+         "fault."},
+    [PIPC__CODE_NO_LINK] =
+        {"PCI009", PIPC__SEV_UNKNOWN, "a GPU's link says nothing about its width",
+         "nothing to do in a virtual machine; else look as root",
+         "Virtual machines often give no link status, and without privilege it may be out of "
+         "reach. 0 and all ones are no widths."},
+    [PIPC__CODE_ASLEEP] =
+        {"PCI010", PIPC__SEV_UNKNOWN, "a device is powered off, in D3cold",
+         "keep it on: echo on >power/control in its folder of sysfs",
+         "A device without power has no link to judge, and waking it is not the check's to do."},
+    [PIPC__CODE_NO_PORT] =
+        {"PCI011", PIPC__NOTE, "no port above a GPU is in view: it is judged by its own abilities",
+         "nothing to do; with its ports in view more can be told",
+         "A link has two ends. Of one alone the card's own ability is all there is to compare "
+         "with."},
+    [PIPC__CODE_HIDDEN] =
+        {"PCI012", PIPC__NOTE,
+         "capabilities cannot be read: ASPM, target speed, ACS and errors are not judged",
+         "run as root",
+         "Without privilege the kernel shows the first 64 bytes of config space. Links are judged "
+         "by the files of sysfs then."},
+    [PIPC__CODE_NO_GPU] =
+        {"PCI013", PIPC__NOTE, "there is no GPU", "nothing to do if that is meant",
+         "There is nothing to judge. Where GPUs are expected say so with --gpus."},
+    [PIPC__CODE_SOURCE] =
+        {"PCI014", PIPC__SEV_UNKNOWN, "the machine cannot be read",
+         "run it on the machine, or name what can be read",
+         "A check that could not be made says nothing about the node, and a prolog lets the job "
+         "run."},
+    [PIPC__CODE_ACS] =
+        {"PCI015", PIPC__WARN, "a port between GPUs redirects their requests (ACS)",
+         "on a node without virtual machines switch ACS off: pci=config_acs= or the firmware",
+         "With these bits a port sends what one GPU writes to another up to the root complex, "
+         "where it takes longer, is lost in the IOMMU or never ends: seen as hangs and as wrong "
+         "data. Virtual machines need them, so that they are never cleared from here. Source "
+         "validation alone redirects nothing. That all are clear does not prove that GPUs reach "
+         "each other: pcie-ipc-p2p does."},
+    [PIPC__CODE_STATUS] =
+        {"PCI016", PIPC__WARN, "a device has errors in its status, of a time that is not known",
+         "clear them with setpci and see whether they come back under load",
+         "The bits stay from the moment of the error until something clears them, so that they "
+         "tell no time and no rate. Replays and bad packets are a link's own, and a reason to "
+         "look; receiver errors alone come with changes of speed, unsupported requests with "
+         "enumeration: these are notes, as is all of a card's sound and USB functions."},
+    [PIPC__CODE_COUNTER] =
+        {"PCI017", PIPC__NOTE, "a link has had corrected errors since boot",
+         "look again under load: only a number that grows tells something",
+         "The kernel counts corrected errors of each device from boot. What matters is how fast "
+         "they grow, which one look does not tell."},
+    [PIPC__CODE_RECORD] =
+        {"PCI018", PIPC__DRAIN, "a fatal PCIe error ended the boot before",
+         "look at the device and its slot, and run a stress test before jobs do",
+         "The firmware kept the error that ended the boot before, and the kernel printed it at the "
+         "next one. It was fatal to the machine and would be to a job."},
+    [PIPC__CODE_LOG] =
+        {"PCI019", PIPC__WARN, "the kernel's log has PCIe errors of a device",
+         "compare with the device itself; under load, see whether they come back",
+         "The kernel's log names the device in reports of PCIe errors, or its driver said that it "
+         "was gone. Whether it still is so, and how often it is, the log does not tell."},
+    [PIPC__CODE_MISSING] =
+        {"PCI020", PIPC__DRAIN, "there are fewer GPUs than expected",
+         "power the node off and on; if a GPU stays away, reseat or replace it",
+         "A GPU that did not come up at boot is in no list, so that only its number shows it."},
 };
 
 static const char *const names[PIPC__SEVERITIES] = {"ok", "note", "unknown", "warn", "drain"};

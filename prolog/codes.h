@@ -1,6 +1,5 @@
-/* prolog/codes.h - every code once: its severity, what it says and what to do about it. The
- * judgement,
- * --help and the tests of the manual read this table.
+/* prolog/codes.h - every code once: its severity, what it says, why, and what to do about it. The
+ * judgement, explain, --help and the tests of the manual read this table.
  */
 #ifndef PIPC_PROLOG_CODES_H
 #define PIPC_PROLOG_CODES_H
@@ -31,6 +30,12 @@ typedef enum pipc__code {
     PIPC__CODE_HIDDEN,      /* PCI012 */
     PIPC__CODE_NO_GPU,      /* PCI013 */
     PIPC__CODE_SOURCE,      /* PCI014 */
+    PIPC__CODE_ACS,         /* PCI015 */
+    PIPC__CODE_STATUS,      /* PCI016 */
+    PIPC__CODE_COUNTER,     /* PCI017 */
+    PIPC__CODE_RECORD,      /* PCI018 */
+    PIPC__CODE_LOG,         /* PCI019 */
+    PIPC__CODE_MISSING,     /* PCI020 */
     PIPC__CODES
 } pipc__code_t;
 
@@ -39,6 +44,7 @@ typedef struct pipc__code_entry {
     pipc__severity_t severity;
     const char *what;   /* one clause, no full stop */
     const char *remedy; /* one clause, no full stop */
+    const char *why;    /* sentences: why it is judged so */
 } pipc__code_entry_t;
 
 extern const pipc__code_entry_t pipc__codes[PIPC__CODES];

@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "prolog/extended.h"
+
 struct pipc__config_space {
     struct pci_access *access;
     bool broken;
@@ -81,6 +83,23 @@ pipc_status_t pipc__config_space_read(pipc__config_space_t *space, pipc__pci_add
         *bytes = 64;
     if (*bytes && pci_read_block(dev, 64, config + 64, PIPC__CONFIG_MAX - 64))
         *bytes = PIPC__CONFIG_MAX;
+    pci_free_dev(dev);
+    return PIPC_OK;
+}
+
+static bool extended_word(void *dev, size_t at, unsigned char out[4])
+{
+    return pci_read_block(dev, (int)at, out, 4) != 0;
+}
+
+pipc_status_t pipc__config_space_extended(pipc__config_space_t *space, pipc__pci_addr_t a,
+                                          unsigned char config[PIPC__CONFIG_WHOLE_MAX],
+                                          size_t *bytes, pipc__error_t *err)
+{
+    if (setjmp(gave_up))
+        return refuse(space, err);
+    struct pci_dev *dev = pci_get_dev(space->access, a.domain, a.bus, a.device, a.function);
+    *bytes = pipc__extended_read(extended_word, dev, config);
     pci_free_dev(dev);
     return PIPC_OK;
 }

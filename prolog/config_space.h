@@ -21,6 +21,12 @@ pipc_status_t pipc__config_space_read(pipc__config_space_t *space, pipc__pci_add
                                       unsigned char config[PIPC__CONFIG_MAX], size_t *bytes,
                                       pipc__error_t *err);
 
+/* Read on, after 256 bytes: what extended.h decodes, a few words of each capability on the list.
+ * What is not read is zero in @config. A part that cannot be read ends the list there. */
+pipc_status_t pipc__config_space_extended(pipc__config_space_t *space, pipc__pci_addr_t addr,
+                                          unsigned char config[PIPC__CONFIG_WHOLE_MAX],
+                                          size_t *bytes, pipc__error_t *err);
+
 void pipc__config_space_close(pipc__config_space_t *space);
 
 #endif

@@ -5,6 +5,9 @@
 
 #define UNKNOWN (-1)
 
+enum { CAP_POWER = 0x01, CAP_EXPRESS = 0x10 };
+enum { POWER_STATE = 0x04 }; /* offset from the capability of power management */
+
 /* Offsets from the Express capability */
 enum {
     FLAGS = 0x02,
@@ -43,27 +46,36 @@ bool pipc__config_all_ones(const unsigned char *config, size_t bytes)
     return bytes >= 64 && i >= 64;
 }
 
-/* Where the Express capability is, or 0. At most 48 capabilities fit: more hops are a loop. */
-static size_t find(const unsigned char *config, size_t bytes)
+/* Where capability @id is with @size bytes of it, or 0. At most 48 fit: more hops are a loop. */
+static size_t find(const unsigned char *config, size_t bytes, unsigned int id, size_t size)
 {
     size_t at;
 
     if (bytes < 64 || !(config[0x06] & 0x10)) /* status: has a capability list */
         return 0;
     at = config[0x34] & 0xfcu;
-    for (int hops = 0; hops < 48 && at >= 0x40 && at + LNKSTA + 2 <= bytes; hops++) {
-        if (config[at] == 0x10)
+    for (int hops = 0; hops < 48 && at >= 0x40 && at + size <= bytes; hops++) {
+        if (config[at] == id)
             return at;
         at = config[at + 1] & 0xfcu;
     }
     return 0;
 }
 
+pipc__express_t pipc__express_unknown(void)
+{
+    return (pipc__express_t){UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN,
+                             UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN};
+}
+
 pipc__express_t pipc__express_decode(const unsigned char *config, size_t bytes)
 {
-    pipc__express_t e = {UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN};
-    size_t at = find(config, bytes);
+    pipc__express_t e = pipc__express_unknown();
+    size_t at = find(config, bytes, CAP_POWER, POWER_STATE + 2);
 
+    if (at && word(config, at + POWER_STATE) != 0xffff)
+        e.d_state = config[at + POWER_STATE] & 3;
+    at = find(config, bytes, CAP_EXPRESS, LNKSTA + 2);
     if (!at)
         return e;
     e.port = (int)(word(config, at + FLAGS) >> 4 & 0xf);

@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PIPC__CONFIG_MAX 256 /* the Express capability lies in the first 256 bytes */
+#define PIPC__CONFIG_MAX 256        /* the Express capability lies in the first 256 bytes */
+#define PIPC__CONFIG_WHOLE_MAX 4096 /* extended.h reads on */
 
 /* Port types as the capability has them */
 enum {
     PIPC__EXPRESS_ENDPOINT = 0,
+    PIPC__EXPRESS_LEGACY = 1,
     PIPC__EXPRESS_ROOT = 4,
     PIPC__EXPRESS_UPSTREAM = 5,
     PIPC__EXPRESS_DOWNSTREAM = 6,
@@ -25,6 +27,7 @@ typedef struct pipc__express {
     int target_mts;         /* LnkCtl2; of use in the port that is above the link */
     int aspm;               /* LnkCtl: 0 off, 1 L0s, 2 L1, 3 both */
     int equalized;          /* LnkSta2: 1 if the link trained to 8 GT/s or more since its reset */
+    int d_state;            /* power management: 0 on ... 3 */
 } pipc__express_t;
 
 /* Decode @bytes of config space; fewer than 64, or no capability, makes all unknown. */
@@ -36,5 +39,8 @@ bool pipc__config_all_ones(const unsigned char *config, size_t bytes);
 
 /* A width or speed that PCIe has, else -1. */
 int pipc__express_width(int lanes);
+
+/* What is not known of a link: all of it. */
+pipc__express_t pipc__express_unknown(void);
 
 #endif

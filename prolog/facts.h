@@ -5,8 +5,10 @@
 #define PIPC_PROLOG_FACTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "prolog/express.h"
+#include "prolog/extended.h"
 #include "runtime/base/error.h"
 
 #define PIPC__FACT_NAME_MAX 48
@@ -22,23 +24,62 @@ typedef struct pipc__fact {
     char name[PIPC__FACT_NAME_MAX]; /* "0000:41:00.0" */
     int parent;                     /* index of the port above it, which stands anywhere; or -1 */
     bool gpu;           /* a GPU, or the switch of a GPU's card where no GPU is in view */
+    bool companion;     /* the audio, USB or serial function of a GPU's card */
+    bool nic;           /* beside a GPU */
     int vendor, device; /* -1: unknown */
     pipc__answer_t answer;
     pipc__express_t link; /* by config space; what that does not say, by the files of sysfs */
+    pipc__extended_t more;
+    int64_t errors; /* of its link, corrected, since boot: what the kernel counted; -1: unknown */
 } pipc__fact_t;
+
+typedef enum pipc__event_kind {
+    PIPC__EVENT_CORRECTED,
+    PIPC__EVENT_UNCORRECTED,
+    PIPC__EVENT_RECORD, /* fatal, and found by the firmware's record at the next boot */
+    PIPC__EVENT_LOST    /* the driver says that the device is gone */
+} pipc__event_kind_t;
+
+/* What a kernel's log says of a device, lines of one kind together. */
+typedef struct pipc__event {
+    char name[PIPC__FACT_NAME_MAX];
+    pipc__event_kind_t kind;
+    uint32_t bits; /* of the AER status, masked ones aside; 0: not told, or no line told any */
+    bool told;
+    bool companion; /* its driver is one for sound or USB */
+    int count;
+} pipc__event_t;
 
 typedef struct pipc__facts {
     pipc__fact_t *dev; /* in order of address */
     int n;
     bool virtual_machine; /* its ports may be invented */
+    bool excerpt;         /* what is not in it may be there all the same */
+    pipc__event_t *event; /* in order of their first line */
+    int events;
 } pipc__facts_t;
+
+typedef enum pipc__look {
+    PIPC__LOOK_LINKS,  /* what a prolog needs, in few reads */
+    PIPC__LOOK_ALL,    /* ACS and errors too, and what stands beside GPUs */
+    PIPC__LOOK_EXCERPT /* all, where some devices may be missing */
+} pipc__look_t;
 
 /* Collect the facts below @root ("/" is this machine). PIPC_ERR_NOT_FOUND without
  * sys/bus/pci/devices. The caller releases @facts, also after a failure. */
-pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__error_t *err);
+pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__look_t look,
+                                pipc__error_t *err);
 
 /* The same of the text that lspci -xxxx (or -x, -xxx) wrote to @file. */
 pipc_status_t pipc__facts_dump(pipc__facts_t *facts, const char *file, pipc__error_t *err);
+
+/* The same of what people paste into tickets: lspci -vvv, whole or cut, setpci's answers, a
+ * kernel's log, together and in any order (facts_text.c says what is read). */
+pipc_status_t pipc__facts_text(pipc__facts_t *facts, const char *file, pipc__error_t *err);
+
+/* The same of @text itself, which is changed; @from is its name in errors. */
+pipc_status_t pipc__facts_parse(pipc__facts_t *facts, char *text, const char *from,
+                                pipc__error_t *err);
 
 void pipc__facts_free(pipc__facts_t *facts);
 

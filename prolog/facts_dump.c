@@ -14,7 +14,7 @@ pipc_status_t pipc__facts_dump(pipc__facts_t *facts, const char *file, pipc__err
     pipc_status_t st = pipc__dump_unpack(file, root, err);
 
     memset(facts, 0, sizeof(*facts));
-    if (!st && (st = pipc__facts_sysfs(facts, root, &why)))
+    if (!st && (st = pipc__facts_sysfs(facts, root, PIPC__LOOK_EXCERPT, &why)))
         pipc__fail(err, st, "%s: %s", file, why.text);
     pipc__dump_remove(root);
     return st;

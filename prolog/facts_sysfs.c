@@ -3,6 +3,7 @@
  */
 #include "prolog/facts.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,15 @@ typedef struct reader {
     pipc__config_space_t *space;
     pipc__topo_t *scratch; /* an empty tree for the NUMA nodes that topo/device.h finds */
     int *index;            /* scan -> facts, or -1 */
+    bool *gpu;             /* of scan */
+    bool all, excerpt;
 } reader_t;
+
+/* Config space of one device; its capabilities beyond byte 256 as well. */
+typedef struct space {
+    unsigned char config[PIPC__CONFIG_WHOLE_MAX];
+    size_t bytes;
+} space_t;
 
 static bool second_function(const pipc__scan_t *s, int i)
 {
@@ -60,18 +69,69 @@ static bool is_gpu(const reader_t *r, int i)
     return stands_for_card(r, i);
 }
 
-/* Number the GPUs and all that is above them; how many. Ways up end: topo/scan.h. */
-static int choose(reader_t *r, bool *gpu)
+/* Take device @i and all that is above it. Ways up end: topo/scan.h. */
+static void take(reader_t *r, int i)
+{
+    for (int k = i; k >= 0 && r->index[k] < 0; k = r->scan.dev[k].parent)
+        r->index[k] = 0;
+}
+
+/* A function beside a GPU's own: sound, USB. */
+static bool is_companion(const reader_t *r, int i)
+{
+    const pipc__pci_addr_t *a = &r->scan.dev[i].addr;
+
+    if (!r->scan.dev[i].listed || r->scan.dev[i].part != PIPC__PART_OTHER || r->scan.dev[i].virtual)
+        return false;
+    for (int k = i - 1; k >= 0; k--) { /* in order of address */
+        const pipc__pci_addr_t *b = &r->scan.dev[k].addr;
+        if (a->domain != b->domain || a->bus != b->bus || a->device != b->device)
+            return false;
+        if (r->gpu[k])
+            return true;
+    }
+    return false;
+}
+
+/* Is a GPU below a port that is above this NIC too? */
+static bool is_beside_gpu(const reader_t *r, int i)
+{
+    const pipc__scan_device_t *d = &r->scan.dev[i];
+
+    if (d->part != PIPC__PART_NIC || d->virtual)
+        return false;
+    for (int k = d->parent; k >= 0; k = r->scan.dev[k].parent)
+        if (r->index[k] >= 0)
+            return true;
+    return false;
+}
+
+/* In an excerpt what is beside a GPU, or above one, may be shown without it. */
+static bool stands_in_excerpt(const reader_t *r, int i)
+{
+    const pipc__scan_device_t *d = &r->scan.dev[i];
+
+    return d->listed && !d->virtual &&
+           (d->part == PIPC__PART_NIC ||
+            (d->part == PIPC__PART_BRIDGE &&
+             (d->port == PIPC__PORT_ROOT || d->port == PIPC__PORT_DOWNSTREAM)));
+}
+
+/* Number the GPUs, what is above them and, where all is wanted, what is beside them; how many. */
+static int choose(reader_t *r)
 {
     int n = 0;
 
-    for (int i = 0; i < r->scan.n; i++)
-        r->index[i] = -1;
     for (int i = 0; i < r->scan.n; i++) {
-        gpu[i] = is_gpu(r, i);
-        for (int k = i; gpu[i] && k >= 0 && r->index[k] < 0; k = r->scan.dev[k].parent)
-            r->index[k] = 0;
+        r->index[i] = -1;
+        r->gpu[i] = is_gpu(r, i);
     }
+    for (int i = 0; i < r->scan.n; i++)
+        if (r->gpu[i])
+            take(r, i);
+    for (int i = 0; r->all && i < r->scan.n; i++)
+        if (is_companion(r, i) || is_beside_gpu(r, i) || (r->excerpt && stands_in_excerpt(r, i)))
+            take(r, i);
     for (int i = 0; i < r->scan.n; i++)
         if (r->index[i] == 0)
             r->index[i] = n++;
@@ -80,17 +140,40 @@ static int choose(reader_t *r, bool *gpu)
 
 /* In a captured tree an absolute link would lead libpci out of it: there we read ourselves. */
 static pipc_status_t read_config(reader_t *r, const pipc__scan_device_t *d, const char *dir,
-                                 unsigned char config[PIPC__CONFIG_MAX], size_t *bytes,
-                                 pipc__error_t *err)
+                                 space_t *s, pipc__error_t *err)
 {
-    char text[PIPC__CONFIG_MAX + 1];
+    char text[PIPC__CONFIG_WHOLE_MAX + 1];
+    pipc_status_t st = PIPC_OK;
 
-    if (strncmp(dir, PIPC__SCAN_DEVICES, strlen(PIPC__SCAN_DEVICES)) == 0)
-        return pipc__config_space_read(r->space, d->addr, config, bytes, err);
-    *bytes = 0;
-    if (pipc__file_read(r->scan.root, text, sizeof(text), bytes, "%s/config", dir))
-        memcpy(config, text, *bytes);
+    s->bytes = 0;
+    if (strncmp(dir, PIPC__SCAN_DEVICES, strlen(PIPC__SCAN_DEVICES)) == 0) {
+        st = pipc__config_space_read(r->space, d->addr, s->config, &s->bytes, err);
+        if (!st && r->all && s->bytes == PIPC__CONFIG_MAX &&
+            !pipc__config_all_ones(s->config, s->bytes))
+            st = pipc__config_space_extended(r->space, d->addr, s->config, &s->bytes, err);
+        return st;
+    }
+    if (pipc__file_read(r->scan.root, text, r->all ? sizeof(text) : PIPC__CONFIG_MAX + 1, &s->bytes,
+                        "%s/config", dir))
+        memcpy(s->config, text, s->bytes);
     return PIPC_OK;
+}
+
+/* Errors of a link as the kernel counted them since boot; advisory ones are of software. */
+static int64_t link_errors(const char *root, const char *dir)
+{
+    static const char *const kinds[] = {"RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout"};
+    char text[1024], *save = NULL, name[32];
+    int64_t sum = -1;
+    long long n;
+
+    if (!pipc__file_read(root, text, sizeof(text), NULL, "%s/aer_dev_correctable", dir))
+        return -1;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
+        for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+            if (sscanf(line, "%31s %18lld", name, &n) == 2 && n >= 0 && strcmp(name, kinds[k]) == 0)
+                sum = (sum < 0 ? 0 : sum) + n;
+    return sum;
 }
 
 /* A device that the kernel has powered off reads all ones too, and is well. */
@@ -139,23 +222,30 @@ static pipc_status_t read_device(reader_t *r, int i, pipc__fact_t *f, pipc__erro
 {
     const pipc__scan_device_t *d = &r->scan.dev[i];
     char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX];
-    unsigned char config[PIPC__CONFIG_MAX];
-    size_t bytes = 0;
+    space_t s;
 
     pipc__scan_locate(&r->scan, d, name, dir);
     memcpy(f->name, name, sizeof(f->name));
     f->parent = d->parent >= 0 ? r->index[d->parent] : -1;
     f->vendor = f->device = -1;
     f->answer = PIPC__SILENT;
-    f->link = pipc__express_decode(NULL, 0);
+    f->nic = d->part == PIPC__PART_NIC;
+    f->companion = is_companion(r, i);
+    f->errors = -1;
+    f->link = pipc__express_unknown();
+    f->more = pipc__extended_unknown();
     if (!d->listed) /* known as an ancestor only */
         return PIPC_OK;
-    pipc_status_t st = read_config(r, d, dir, config, &bytes, err);
+    pipc_status_t st = read_config(r, d, dir, &s, err);
     if (st)
         return st;
-    f->answer = answer(r->scan.root, dir, config, bytes);
-    if (f->answer == PIPC__ANSWERS)
-        f->link = pipc__express_decode(config, bytes);
+    f->answer = answer(r->scan.root, dir, s.config, s.bytes);
+    if (f->answer == PIPC__ANSWERS) {
+        f->link = pipc__express_decode(s.config, s.bytes);
+        f->more = pipc__extended_decode(s.config, s.bytes);
+    }
+    if (r->all)
+        f->errors = link_errors(r->scan.root, dir);
     if (!add_files(r, dir, f))
         return pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", f->name);
     return PIPC_OK;
@@ -174,28 +264,30 @@ static pipc_status_t read_all(reader_t *r, pipc__facts_t *facts, pipc__error_t *
 {
     pipc_status_t st = PIPC_OK;
     size_t n = r->scan.n > 0 ? (size_t)r->scan.n : 1;
-    bool *gpu = calloc(n, sizeof(*gpu));
 
+    r->gpu = calloc(n, sizeof(*r->gpu));
     r->index = calloc(n, sizeof(*r->index));
-    if (gpu && r->index)
+    if (r->gpu && r->index)
         facts->dev = calloc(n, sizeof(*facts->dev));
     if (!facts->dev)
         st = pipc__fail(err, PIPC_ERR_NOMEM, "out of memory");
     else
-        facts->n = choose(r, gpu);
+        facts->n = choose(r);
     for (int i = 0; !st && i < r->scan.n; i++) {
         if (r->index[i] < 0)
             continue;
-        facts->dev[r->index[i]].gpu = gpu[i];
+        facts->dev[r->index[i]].gpu = r->gpu[i];
         st = read_device(r, i, &facts->dev[r->index[i]], err);
     }
-    free(gpu);
     return st;
 }
 
-pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__error_t *err)
+pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__look_t look,
+                                pipc__error_t *err)
 {
-    reader_t r = {.scan = {.root = root}};
+    reader_t r = {.scan = {.root = root},
+                  .all = look != PIPC__LOOK_LINKS,
+                  .excerpt = look == PIPC__LOOK_EXCERPT};
     pipc_status_t st;
 
     memset(facts, 0, sizeof(*facts));
@@ -207,16 +299,19 @@ pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__er
         st = pipc__config_space_open(&r.space, root, err);
     if (!st)
         st = read_all(&r, facts, err);
+    facts->excerpt = r.excerpt;
     facts->virtual_machine = in_virtual_machine(root);
     pipc__config_space_close(r.space);
     pipc__topo_free(r.scratch);
     free(r.scan.dev);
     free(r.index);
+    free(r.gpu);
     return st;
 }
 
 void pipc__facts_free(pipc__facts_t *facts)
 {
     free(facts->dev);
+    free(facts->event);
     memset(facts, 0, sizeof(*facts));
 }

@@ -8,7 +8,7 @@
 
 pipc__limits_t pipc__limits_default(void)
 {
-    pipc__limits_t limits;
+    pipc__limits_t limits = {.gpus = 0};
 
     for (int c = 0; c < PIPC__CODES; c++)
         limits.severity[c] = pipc__codes[c].severity;

@@ -1,8 +1,9 @@
 /* prolog/judge.c - see judge.h */
-#include "prolog/judge.h"
+#include "prolog/judging.h"
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define VENDOR_AMD 0x1002
@@ -11,24 +12,16 @@
     16 /* a slot with a sixteenth of what the card can do, or less, is the wrong slot              \
         */
 
-typedef struct judge {
-    const pipc__facts_t *facts;
-    const pipc__limits_t *limits;
-    pipc__findings_t *out;
-    pipc__error_t *err;
-    pipc_status_t status;
-} judge_t;
-
 /* ---- saying it ----------------------------------------------------------------------------- */
 
-static void find(judge_t *j, pipc__code_t code, const pipc__fact_t *f, const char *expected,
-                 const char *fmt, ...) __attribute__((format(printf, 5, 6)));
-static void find(judge_t *j, pipc__code_t code, const pipc__fact_t *f, const char *expected,
-                 const char *fmt, ...)
+void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, const pipc__fact_t *f,
+                      const char *expected, const char *fmt, ...)
 {
     pipc__finding_t x = {.code = code, .severity = j->limits->severity[code]};
     va_list ap;
 
+    if (x.severity > most)
+        x.severity = most;
     if (x.severity == PIPC__OK || j->status)
         return;
     /* The hypervisor's ports and what it lets through are not this node's to repair. */
@@ -52,6 +45,8 @@ static const char *speed_text(int mts, char out[24])
         snprintf(out, 24, "%d GT/s", mts / 1000);
     return out;
 }
+
+#define find(j, code, f, ...) pipc__judge_find(j, code, PIPC__DRAIN, f, __VA_ARGS__)
 
 /* ---- what a device is ---------------------------------------------------------------------- */
 
@@ -138,7 +133,11 @@ static void judge_alone(judge_t *j, const pipc__fact_t *f)
     if (l->port == PIPC__EXPRESS_INTEGRATED)
         return;
     if (l->width < 0 || l->max_width < 0) {
-        find(j, PIPC__CODE_NO_LINK, f, "", "the link's width is not known%s", where);
+        if (l->width >= 0)
+            find(j, PIPC__CODE_NO_LINK, f, "", "link is x%d, of a width that is not known",
+                 l->width);
+        else
+            find(j, PIPC__CODE_NO_LINK, f, "", "the link's width is not known%s", where);
         return;
     }
     if (l->width >= l->max_width) {
@@ -155,6 +154,14 @@ static void judge_alone(judge_t *j, const pipc__fact_t *f)
     snprintf(want, sizeof(want), "x%d by the card, if the port can do it", l->max_width);
     find(j, PIPC__CODE_UNCONFIRMED, f, want, "link is x%d, and its port is not in view%s", l->width,
          where);
+}
+
+/* Is it a GPU, or above one? In an excerpt what is below a port may be missing. */
+static bool is_of_gpu(const judge_t *j, const pipc__fact_t *f)
+{
+    const pipc__below_t *below = &j->below[f - j->facts->dev];
+
+    return below->gpus > 0 || (j->facts->excerpt && !f->nic && !f->companion && below->nics == 0);
 }
 
 /* The link is what both ends can do: does the slot hold the card back? */
@@ -195,13 +202,16 @@ static void judge_width(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f
         return;
     }
     snprintf(want, sizeof(want), "x%d by %s and %s", can, p->name, f->name);
-    if (a >= 0 && b >= 0 && a != b)
+    if (f->gpu && f->link.d_state == 3)
+        find(j, PIPC__CODE_ASLEEP, f, want, "is in D3, where its link of x%d says nothing", now);
+    else if (a >= 0 && b >= 0 && a != b)
         find(j, PIPC__CODE_UNCONFIRMED, f, want, "link is x%d at one end and x%d at the other", a,
              b);
     else if (!both || j->facts->virtual_machine)
         find(j, PIPC__CODE_UNCONFIRMED, f, want, "link is x%d", now);
-    else
-        find(j, PIPC__CODE_WIDTH, f, want, "link is x%d", now);
+    else /* a NIC is told, not acted upon: its node has GPUs that are well */
+        pipc__judge_find(j, PIPC__CODE_WIDTH, is_of_gpu(j, f) ? PIPC__DRAIN : PIPC__WARN, f, want,
+                         "link is x%d", now);
 }
 
 static void judge_speed(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
@@ -224,47 +234,110 @@ static void judge_aspm(judge_t *j, const pipc__fact_t *f)
     static const char *const names[] = {"off", "L0s", "L1", "L0s and L1"};
 
     if (f->link.aspm > 0)
-        find(j, PIPC__CODE_ASPM, f, "off", "ASPM %s is on", names[f->link.aspm & 3]);
+        pipc__judge_find(j, PIPC__CODE_ASPM, f->companion ? PIPC__NOTE : PIPC__DRAIN, f, "off",
+                         "ASPM %s is on", names[f->link.aspm & 3]);
     else if (f->gpu && f->link.aspm < 0 && f->answer != PIPC__SILENT &&
              f->link.port != PIPC__EXPRESS_INTEGRATED)
         find(j, PIPC__CODE_HIDDEN, f, "", "its capabilities cannot be read");
+}
+
+static void judge_link(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
+{
+    if (inside_card(j, f))
+        return;
+    judge_width(j, p, f);
+    if (is_of_gpu(j, f))
+        judge_speed(j, p, f);
+}
+
+static void judge_lost(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
+{
+    if (!p || p->answer != PIPC__LOST) /* what is below a lost port is lost with it */
+        pipc__judge_find(j, PIPC__CODE_LOST, is_of_gpu(j, f) ? PIPC__DRAIN : PIPC__WARN, f, "",
+                         "does not answer%s%s", p ? ", below " : "", p ? p->name : "");
+}
+
+/* Sound and USB of a card share the GPU's link: where the GPU is in view that is judged, and the
+ * function only told about. */
+static void judge_companion(judge_t *j, const pipc__fact_t *f)
+{
+    if (f->answer == PIPC__LOST || f->answer == PIPC__ASLEEP)
+        return; /* it may be switched off for itself */
+    judge_aspm(j, f);
+    if (j->gpus > 0)
+        return;
+    if (f->link.d_state == 3)
+        find(j, PIPC__CODE_ASLEEP, f, "", "is in D3: its link says nothing");
+    else
+        judge_alone(j, f);
 }
 
 static void judge_device(judge_t *j, const pipc__fact_t *f)
 {
     const pipc__fact_t *p = parent_of(j, f);
 
+    if (f->companion) {
+        judge_companion(j, f);
+        return;
+    }
     if (f->answer == PIPC__LOST) {
-        if (!p || p->answer != PIPC__LOST) /* what is below a lost port is lost with it */
-            find(j, PIPC__CODE_LOST, f, "", "does not answer%s%s", p ? ", below " : "",
-                 p ? p->name : "");
+        judge_lost(j, p, f);
         return;
     }
     if (f->answer == PIPC__ASLEEP) {
         find(j, PIPC__CODE_ASLEEP, f, "", "is powered off (D3cold)");
         return;
     }
-    judge_aspm(j, f);
+    if (is_of_gpu(j, f))
+        judge_aspm(j, f);
     if (p && has_link(j, f)) {
-        if (inside_card(j, f))
-            return;
-        judge_width(j, p, f);
-        judge_speed(j, p, f);
+        judge_link(j, p, f);
     } else if (f->gpu || (!p && f->link.port == PIPC__EXPRESS_UPSTREAM)) {
         judge_alone(j, f);
         judge_speed(j, NULL, f);
     }
 }
 
+/* How many GPUs and NICs are at or below each device. */
+static void count_below(judge_t *j)
+{
+    for (int i = 0; i < j->facts->n; i++) {
+        const pipc__fact_t *f = &j->facts->dev[i];
+        j->gpus += f->gpu;
+        for (int k = i; (f->gpu || f->nic) && k >= 0; k = j->facts->dev[k].parent) {
+            j->below[k].gpus += f->gpu;
+            j->below[k].nics += f->nic;
+        }
+    }
+}
+
+static void judge_number(judge_t *j)
+{
+    char want[32];
+
+    if (j->gpus == 0)
+        find(j, PIPC__CODE_NO_GPU, NULL, "", "no GPU is here");
+    snprintf(want, sizeof(want), "%d", j->limits->gpus);
+    if (j->limits->gpus > j->gpus)
+        find(j, PIPC__CODE_MISSING, NULL, want, "GPUs in view: %d", j->gpus);
+}
+
 pipc_status_t pipc__judge(const pipc__facts_t *facts, const pipc__limits_t *limits,
                           pipc__findings_t *out, pipc__error_t *err)
 {
-    judge_t j = {facts, limits, out, err, PIPC_OK};
+    judge_t j = {.facts = facts, .limits = limits, .out = out, .err = err};
 
     memset(out, 0, sizeof(*out));
-    if (facts->n == 0)
-        find(&j, PIPC__CODE_NO_GPU, NULL, "", "no GPU is here");
-    for (int i = 0; i < facts->n && !j.status; i++)
+    j.below = calloc((size_t)facts->n + 1, sizeof(*j.below));
+    if (!j.below)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "out of memory");
+    count_below(&j);
+    judge_number(&j);
+    for (int i = 0; i < facts->n && !j.status; i++) {
         judge_device(&j, &facts->dev[i]);
+        pipc__judge_errors(&j, &facts->dev[i]);
+    }
+    pipc__judge_events(&j);
+    free(j.below);
     return j.status;
 }

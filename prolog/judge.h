@@ -27,6 +27,7 @@ typedef struct pipc__findings {
 
 typedef struct pipc__limits {
     pipc__severity_t severity[PIPC__CODES];
+    int gpus; /* as many should be there; 0: not known */
 } pipc__limits_t;
 
 /* The severities of codes.h. */

@@ -7,13 +7,18 @@ libpipc_gate_la_SOURCES = \
 	prolog/check.c prolog/check.h \
 	prolog/codes.c prolog/codes.h \
 	prolog/config_space.c prolog/config_space.h \
+	prolog/explain.c prolog/explain.h \
 	prolog/express.c prolog/express.h \
+	prolog/extended.c prolog/extended.h \
 	prolog/facts.h \
 	prolog/facts_dump.c \
 	prolog/facts_sysfs.c \
+	prolog/facts_text.c \
 	prolog/findings.c \
 	prolog/gate.c prolog/gate.h \
 	prolog/judge.c prolog/judge.h \
+	prolog/judge_errors.c prolog/judging.h \
+	prolog/kernel_log.c prolog/kernel_log.h \
 	prolog/links.c prolog/links.h \
 	prolog/output.c prolog/output.h \
 	prolog/snapshot.c prolog/snapshot.h

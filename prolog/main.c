@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "prolog/check.h"
+#include "prolog/explain.h"
 #include "prolog/gate.h"
 #include "prolog/guard.h"
 #include "prolog/links.h"
@@ -19,11 +20,23 @@
 #define NAME "pcie-ipc-health"
 
 enum { EXIT_OK, EXIT_WARN, EXIT_DRAIN, EXIT_UNKNOWN };
-enum { OPT_SYSROOT = 256, OPT_DUMP, OPT_JSON, OPT_PROLOG_DIR, OPT_EPILOG_DIR, OPT_REMOVE };
+enum {
+    OPT_SYSROOT = 256,
+    OPT_DUMP,
+    OPT_TEXT,
+    OPT_GPUS,
+    OPT_JSON,
+    OPT_PROLOG_DIR,
+    OPT_EPILOG_DIR,
+    OPT_REMOVE
+};
 
 static const pipc__cli_option_t check_options[] = {
     {"sysroot", "DIR", "read a captured machine: DIR holds sys and proc", OPT_SYSROOT},
     {"dump", "FILE", "read the text that lspci -xxxx wrote", OPT_DUMP},
+    {"text", "FILE", "read lspci -vvv, setpci or a kernel's log, as pasted into a ticket",
+     OPT_TEXT},
+    {"gpus", "N", "as many GPUs should be there", OPT_GPUS},
     {"json", NULL, "print JSON", OPT_JSON},
     {NULL, NULL, NULL, 0},
 };
@@ -40,6 +53,19 @@ typedef struct wants {
     const char *prolog_dir, *epilog_dir;
 } wants_t;
 
+static int usage(const char *object, const char *what);
+
+static int take_number(const char *value, int *out)
+{
+    char *end;
+    long n = strtol(value, &end, 10);
+
+    if (end == value || *end || n < 1 || n > 1024)
+        return usage("--gpus", "a number from 1 to 1024");
+    *out = (int)n;
+    return PIPC__CLI_GO_ON;
+}
+
 static int take(void *wants, int id, const char *value)
 {
     wants_t *w = wants;
@@ -51,6 +77,11 @@ static int take(void *wants, int id, const char *value)
     case OPT_DUMP:
         w->source.dump = value;
         break;
+    case OPT_TEXT:
+        w->source.text = value;
+        break;
+    case OPT_GPUS:
+        return take_number(value, &w->source.gpus);
     case OPT_JSON:
         w->json = true;
         break;
@@ -86,6 +117,7 @@ static const pipc__cli_t all_cli = {
     .name = NAME,
     .version = PACKAGE_VERSION,
     .usage = "check [OPTION...]\n"
+             "       " NAME " explain CODE\n"
              "       " NAME " prolog | epilog\n"
              "       " NAME " install-links [OPTION...]",
     .about = "Judge the PCIe links of this machine's GPUs, and keep jobs off nodes with a fault.\n",
@@ -147,15 +179,16 @@ static int print_json(const pipc__findings_t *findings)
 
 static int check(int argc, char **argv)
 {
-    wants_t w = {.source = {NULL, NULL}};
+    wants_t w = {.source = {.gpus = 0}};
     pipc__findings_t findings = {NULL, 0, 0, PIPC__OK};
     pipc__error_t err = {PIPC_OK, ""};
     int status = pipc__cli_parse(&check_cli, argc, argv, &w);
 
     if (status >= 0)
         return status;
-    if (w.source.sysroot && w.source.dump)
-        return usage("--sysroot and --dump", "one machine at a time");
+    if (!!w.source.sysroot + !!w.source.dump + !!w.source.text > 1)
+        return usage("--sysroot, --dump and --text", "one machine at a time");
+    w.source.all = true;
     if (!w.source.sysroot)
         w.source.sysroot = "/";
     if (pipc__check(&w.source, &findings, &err)) {
@@ -174,6 +207,15 @@ static int check(int argc, char **argv)
     return pipc__cli_finish(&all_cli, status);
 }
 
+static int explain(int argc, char **argv)
+{
+    if (argc != 2)
+        return usage("explain", "needs one code, as PCI001");
+    if (!pipc__explain(argv[1], stdout))
+        return usage(argv[1], "there is no such code; --help lists them");
+    return pipc__cli_finish(&all_cli, EXIT_OK);
+}
+
 static int one_link(const wants_t *w, const char *folder, const char *target)
 {
     pipc__error_t err = {PIPC_OK, ""};
@@ -189,7 +231,7 @@ static int one_link(const wants_t *w, const char *folder, const char *target)
 
 static int install_links(int argc, char **argv)
 {
-    wants_t w = {.source = {NULL, NULL}};
+    wants_t w = {.source = {.gpus = 0}};
     int status = pipc__cli_parse(&links_cli, argc, argv, &w);
 
     if (status >= 0)
@@ -219,11 +261,13 @@ static int gate(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    wants_t nothing = {.source = {NULL, NULL}};
+    wants_t nothing = {.source = {.gpus = 0}};
     const char *verb = argc > 1 ? argv[1] : "";
 
     if (strcmp(verb, "check") == 0)
         return check(argc - 1, argv + 1);
+    if (strcmp(verb, "explain") == 0)
+        return explain(argc - 1, argv + 1);
     if (strcmp(verb, "install-links") == 0)
         return install_links(argc - 1, argv + 1);
     if (strcmp(verb, "gate") == 0)
@@ -232,5 +276,5 @@ int main(int argc, char **argv)
         int status = pipc__cli_parse(&all_cli, 2, argv, &nothing);
         return status >= 0 ? status : usage(verb, "a verb comes first");
     }
-    return usage(verb[0] ? verb : "no verb", "use check, prolog, epilog or install-links");
+    return usage(verb[0] ? verb : "no verb", "use check, explain, prolog, epilog or install-links");
 }

@@ -23,7 +23,7 @@ EXTRA_DIST += $(LINT_TESTS)
 EXTRA_DIST += tests/in-release tests/calibrate tests/cuda12-toolkit tests/measure-cpu tests/measure-gpu tests/measure_summary.py
 
 # The cluster tests as a folder: its files are found by name, not listed.
-EXTRA_DIST += tests/cluster tests/packages.txt
+EXTRA_DIST += tests/cluster tests/fuzz tests/packages.txt
 
 # Unit tests under valgrind, those aside that are slow by design or need a GPU. Ranks that lose a peer end
 # as they are, so leaks are shown but no errors; the address sanitizer watches those.

@@ -104,8 +104,7 @@ static bool flush(unpack_t *u)
            put(u, "config", c, u->bytes);
 }
 
-/* Does lspci's text for a class and a maker name a GPU? */
-static bool names_gpu(const char *text)
+bool pipc__dump_names_gpu(const char *text)
 {
     static const char *const makers[] = {"NVIDIA", "AMD", "ATI]", "Intel"};
 
@@ -136,7 +135,7 @@ static bool header(unpack_t *u, const char *line)
     u->devices++;
     u->bytes = 0;
     u->numa = PIPC__UNKNOWN;
-    u->gpu = names_gpu(line + n);
+    u->gpu = pipc__dump_names_gpu(line + n);
     pipc__pci_format(addr, u->name);
     return true;
 }

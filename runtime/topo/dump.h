@@ -4,6 +4,8 @@
 #ifndef PIPC_TOPO_DUMP_H
 #define PIPC_TOPO_DUMP_H
 
+#include <stdbool.h>
+
 #include "runtime/base/error.h"
 
 #define PIPC__DUMP_ROOT_MAX 64
@@ -13,6 +15,9 @@
  * bytes; @err names the file. */
 pipc_status_t pipc__dump_unpack(const char *file, char root[PIPC__DUMP_ROOT_MAX],
                                 pipc__error_t *err);
+
+/* Does lspci's text for a class and a maker name a GPU? */
+bool pipc__dump_names_gpu(const char *text);
 
 void pipc__dump_remove(const char *root); /* "" is allowed */
 

@@ -80,7 +80,7 @@ static void list_codes(const pipc__findings_t *found, char *out, size_t cap)
 static void judge_case(const judged_t *c)
 {
     pipc__fact_t dev[DEVICES];
-    pipc__facts_t facts = {dev, c->n, c->vm};
+    pipc__facts_t facts = {.dev = dev, .n = c->n, .virtual_machine = c->vm};
     pipc__limits_t limits = pipc__limits_default();
     pipc__findings_t found;
     char codes[512];
@@ -391,7 +391,7 @@ static void limits_change_severities(void **state)
 {
     device_t d[] = {PORT(8, 4), CARD(8, 4)};
     pipc__fact_t dev[] = {fact(&d[0], 0), fact(&d[1], 1)};
-    pipc__facts_t facts = {dev, 2, false};
+    pipc__facts_t facts = {.dev = dev, .n = 2};
     pipc__limits_t limits = pipc__limits_default();
     pipc__findings_t found;
 
@@ -410,7 +410,7 @@ static void findings_survive_json(void **state)
 {
     device_t d[] = {PORT(8, 1), CARD(8, 1)};
     pipc__fact_t dev[] = {fact(&d[0], 0), fact(&d[1], 1)};
-    pipc__facts_t facts = {dev, 2, false};
+    pipc__facts_t facts = {.dev = dev, .n = 2};
     pipc__limits_t limits = pipc__limits_default();
     pipc__findings_t found, again;
 
@@ -437,7 +437,7 @@ static void a_line_names_object_seen_expected_and_remedy(void **state)
 {
     device_t d[] = {PORT(8, 4), CARD(8, 4)};
     pipc__fact_t dev[] = {fact(&d[0], 0), fact(&d[1], 1)};
-    pipc__facts_t facts = {dev, 2, false};
+    pipc__facts_t facts = {.dev = dev, .n = 2};
     pipc__limits_t limits = pipc__limits_default();
     pipc__findings_t found;
     char *text = NULL;

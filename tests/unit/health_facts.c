@@ -22,7 +22,7 @@
 /* The verdict and "object:code ..." of the tree, or of a dump. */
 static const char *found(const char *dump, char *out, size_t cap)
 {
-    const pipc__machine_t source = {tree, dump};
+    const pipc__machine_t source = {.sysroot = tree, .dump = dump};
     pipc__findings_t f;
     size_t used;
 
@@ -143,7 +143,7 @@ struct pci_dev *__wrap_pci_get_dev(struct pci_access *access, int domain, int bu
 
 static void libpci_never_ends_the_program(void **state)
 {
-    const pipc__machine_t source = {tree, NULL};
+    const pipc__machine_t source = {.sysroot = tree};
     pipc__findings_t f;
 
     (void)state;

@@ -208,7 +208,7 @@ tests_unit_topo_tool_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_tool_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/health tests/unit/health_guard tests/unit/health_facts tests/unit/health_tool tests/unit/config
+check_PROGRAMS += tests/unit/health tests/unit/health_guard tests/unit/health_facts tests/unit/health_text tests/unit/health_tool tests/unit/config
 endif
 tests_unit_health_SOURCES = tests/unit/health.c
 tests_unit_health_CFLAGS = $(UNIT_CFLAGS)
@@ -221,6 +221,9 @@ tests_unit_health_facts_SOURCES = tests/unit/health_facts.c tests/unit/health_tr
 tests_unit_health_facts_CFLAGS = $(UNIT_CFLAGS) $(PCI_CFLAGS)
 tests_unit_health_facts_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_facts_LDFLAGS = -Wl,--wrap=pci_get_dev
+tests_unit_health_text_SOURCES = tests/unit/health_text.c
+tests_unit_health_text_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_text_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_tool_SOURCES = tests/unit/health_tool.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_tool_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_tool_LDFLAGS = -Wl,--wrap=pipc__check
@@ -228,8 +231,9 @@ tests_unit_health_tool_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_config_SOURCES = tests/unit/config.c
 tests_unit_config_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_config_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
-TESTS += tests/unit/health_object.t tests/unit/health_cases.t
-EXTRA_DIST += tests/unit/health_object.t tests/unit/health_cases.t
+TESTS += tests/unit/health_object.t tests/unit/health_cases.t tests/unit/health_schema.t
+EXTRA_DIST += tests/unit/health_object.t tests/unit/health_cases.t tests/unit/health_schema.t \
+	tests/unit/health_schema.py
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/marker

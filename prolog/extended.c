@@ -1,0 +1,97 @@
+/* prolog/extended.c - see extended.h
+ *
+ *     31       20 19   16 15          0
+ *     [next      |version|id          ]    at 0x100, and where each next leads; next 0 ends the
+ * list
+ */
+#include "prolog/extended.h"
+
+#include <string.h>
+
+#define FIRST 0x100
+#define HOPS_MAX 96 /* no device has as many: more is a loop */
+
+enum { ID_AER = 0x0001, ID_ACS = 0x000d };
+
+/* Offsets from AER's, and from ACS's, header */
+enum { UE_STATUS = 0x04, UE_MASK = 0x08, CE_STATUS = 0x10, CE_MASK = 0x14, AER_END = 0x18 };
+enum { ACS_CONTROL = 0x06, ACS_END = 0x08 };
+
+static uint32_t dword(const unsigned char *config, size_t at)
+{
+    return config[at] | (uint32_t)config[at + 1] << 8 | (uint32_t)config[at + 2] << 16 |
+           (uint32_t)config[at + 3] << 24;
+}
+
+/* A status of ones is that of a device that does not answer. */
+static int64_t unmasked(const unsigned char *config, size_t status, size_t mask)
+{
+    uint32_t s = dword(config, status), m = dword(config, mask);
+
+    return s == 0xffffffff ? -1 : (int64_t)(s & ~m);
+}
+
+static size_t size_of(uint32_t header)
+{
+    switch (header & 0xffff) {
+    case ID_AER:
+        return AER_END;
+    case ID_ACS:
+        return ACS_END;
+    default:
+        return 4;
+    }
+}
+
+static bool is_header(uint32_t header)
+{
+    return header != 0 && header != 0xffffffff;
+}
+
+pipc__extended_t pipc__extended_unknown(void)
+{
+    return (pipc__extended_t){-1, -1, -1};
+}
+
+pipc__extended_t pipc__extended_decode(const unsigned char *config, size_t bytes)
+{
+    pipc__extended_t e = pipc__extended_unknown();
+    size_t at = FIRST;
+
+    for (int hops = 0; hops < HOPS_MAX && at >= FIRST && at + 4 <= bytes; hops++) {
+        uint32_t header = dword(config, at);
+        bool whole = at + size_of(header) <= bytes;
+        if (!is_header(header))
+            break;
+        if (whole && (header & 0xffff) == ID_AER) {
+            e.uncorrected = unmasked(config, at + UE_STATUS, at + UE_MASK);
+            e.corrected = unmasked(config, at + CE_STATUS, at + CE_MASK);
+        }
+        if (whole && (header & 0xffff) == ID_ACS)
+            e.acs = config[at + ACS_CONTROL] | config[at + ACS_CONTROL + 1] << 8;
+        if (e.acs == 0xffff)
+            e.acs = -1;
+        at = header >> 20 & ~3u;
+    }
+    return e;
+}
+
+size_t pipc__extended_read(pipc__extended_word_t *word, void *arg,
+                           unsigned char config[PIPC__CONFIG_WHOLE_MAX])
+{
+    size_t at = FIRST;
+
+    memset(config + FIRST, 0, PIPC__CONFIG_WHOLE_MAX - FIRST);
+    for (int hops = 0; hops < HOPS_MAX && at >= FIRST; hops++) {
+        if (!word(arg, at, config + at))
+            return at == FIRST ? FIRST : PIPC__CONFIG_WHOLE_MAX;
+        uint32_t header = dword(config, at);
+        if (!is_header(header))
+            break;
+        for (size_t k = 4; k < size_of(header) && at + k + 4 <= PIPC__CONFIG_WHOLE_MAX; k += 4)
+            if (!word(arg, at + k, config + at + k))
+                memset(config + at, 0, 4); /* half read is not there: the list ends */
+        at = header >> 20 & ~3u;
+    }
+    return PIPC__CONFIG_WHOLE_MAX;
+}

@@ -1,0 +1,146 @@
+/* prolog/judge_errors.c - what is said of errors, and of ACS: nothing of it but a fatal record
+ * drains. Status bits stick, and a kernel's log and its counters begin at boot: they tell that
+ * something happened, and no rate.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "prolog/judging.h"
+
+typedef struct bit {
+    uint32_t bit;
+    const char *name;
+} bit_t;
+
+static const bit_t corrected[] = {
+    {PIPC__CE_RECEIVER, "receiver error"}, {PIPC__CE_BAD_TLP, "bad TLP"},
+    {PIPC__CE_BAD_DLLP, "bad DLLP"},       {PIPC__CE_ROLLOVER, "replay rollover"},
+    {PIPC__CE_TIMEOUT, "replay timeout"},  {PIPC__CE_ADVISORY, "advisory"},
+};
+static const bit_t uncorrected[] = {
+    {1 << 4, "data link protocol"},     {1 << 5, "surprise down"},
+    {1 << 12, "poisoned TLP"},          {1 << 13, "flow control"},
+    {1 << 14, "completion timeout"},    {1 << 15, "completer abort"},
+    {1 << 16, "unexpected completion"}, {1 << 17, "receiver overflow"},
+    {1 << 18, "malformed TLP"},         {1 << 19, "ECRC"},
+    {1 << 20, "unsupported request"},   {1 << 21, "ACS violation"},
+};
+static const bit_t redirects[] = {
+    {PIPC__ACS_REQUEST, "requests"},
+    {PIPC__ACS_COMPLETION, "completions"},
+    {PIPC__ACS_UPSTREAM, "upstream forwarding"},
+    {PIPC__ACS_EGRESS, "egress control"},
+};
+
+/* "replay rollover, replay timeout" */
+static const char *names(uint32_t bits, const bit_t *table, size_t n, char *out, size_t cap)
+{
+    size_t used = 0;
+
+    snprintf(out, cap, "unnamed");
+    for (size_t i = 0; i < n && used < cap; i++)
+        if (bits & table[i].bit)
+            used +=
+                (size_t)snprintf(out + used, cap - used, "%s%s", used ? ", " : "", table[i].name);
+    return out;
+}
+
+#define NAMES(bits, table, out)                                                                    \
+    names(bits, table, sizeof(table) / sizeof((table)[0]), out, sizeof(out))
+
+static pipc__severity_t most_of_corrected(int64_t bits, bool companion)
+{
+    return bits & PIPC__CE_SICK && !companion ? PIPC__WARN : PIPC__NOTE;
+}
+
+static pipc__severity_t most_of_uncorrected(int64_t bits, bool companion)
+{
+    return bits & ~PIPC__UE_UNSUPPORTED && !companion ? PIPC__WARN : PIPC__NOTE;
+}
+
+/* Bits that nothing has cleared since they were set. */
+static void judge_status(judge_t *j, const pipc__fact_t *f)
+{
+    char text[150];
+
+    if (f->more.uncorrected > 0)
+        pipc__judge_find(j, PIPC__CODE_STATUS,
+                         most_of_uncorrected(f->more.uncorrected, f->companion), f, "",
+                         "uncorrected errors at some time: %s",
+                         NAMES((uint32_t)f->more.uncorrected, uncorrected, text));
+    if (f->more.corrected > 0)
+        pipc__judge_find(j, PIPC__CODE_STATUS, most_of_corrected(f->more.corrected, f->companion),
+                         f, "", "corrected errors at some time: %s",
+                         NAMES((uint32_t)f->more.corrected, corrected, text));
+}
+
+/* Between GPUs is a port with some of them below it and others not. Where not all may be in view,
+ * one below is enough, and where none is, a port. */
+static bool is_between(const judge_t *j, const pipc__fact_t *f)
+{
+    int below = j->below[f - j->facts->dev].gpus;
+
+    if (j->facts->excerpt)
+        return j->gpus == 0 || (below > 0 && (below < j->gpus || j->gpus == 1));
+    return below > 0 && below < j->gpus;
+}
+
+static void judge_acs(judge_t *j, const pipc__fact_t *f)
+{
+    char text[100];
+
+    /* A card's own functions redirect among themselves at most. */
+    if (f->gpu || f->companion || f->nic || f->more.acs < 0 ||
+        !(f->more.acs & PIPC__ACS_REDIRECTS) || !is_between(j, f))
+        return;
+    pipc__judge_find(j, PIPC__CODE_ACS, PIPC__DRAIN, f, "off between GPUs", "ACS redirects: %s",
+                     NAMES((uint32_t)f->more.acs, redirects, text));
+}
+
+void pipc__judge_errors(judge_t *j, const pipc__fact_t *f)
+{
+    if (f->answer == PIPC__LOST || f->answer == PIPC__ASLEEP)
+        return;
+    judge_acs(j, f);
+    judge_status(j, f);
+    if (f->errors > 0)
+        pipc__judge_find(j, PIPC__CODE_COUNTER, PIPC__NOTE, f, "",
+                         "%lld corrected errors of its link since boot", (long long)f->errors);
+}
+
+static void judge_event(judge_t *j, const pipc__event_t *e)
+{
+    pipc__fact_t f = {.companion = e->companion};
+    pipc__severity_t most;
+    char text[150];
+
+    for (int i = 0; i < j->facts->n; i++)
+        if (strcmp(j->facts->dev[i].name, e->name) == 0)
+            f.companion |= j->facts->dev[i].companion;
+    snprintf(f.name, sizeof(f.name), "%s", e->name);
+    switch (e->kind) {
+    case PIPC__EVENT_RECORD:
+        pipc__judge_find(j, PIPC__CODE_RECORD, PIPC__DRAIN, &f, "", "fatal error: %s",
+                         NAMES(e->bits, uncorrected, text));
+        break;
+    case PIPC__EVENT_LOST:
+        pipc__judge_find(j, PIPC__CODE_LOG, PIPC__WARN, &f, "", "its driver lost it, says the log");
+        break;
+    case PIPC__EVENT_UNCORRECTED:
+        most = e->told ? most_of_uncorrected(e->bits, f.companion) : PIPC__WARN;
+        pipc__judge_find(j, PIPC__CODE_LOG, most, &f, "", "the log has uncorrected errors: %s",
+                         e->told ? NAMES(e->bits, uncorrected, text) : "of a kind not told");
+        break;
+    case PIPC__EVENT_CORRECTED:
+        most = e->told || f.companion ? most_of_corrected(e->bits, f.companion) : PIPC__WARN;
+        pipc__judge_find(j, PIPC__CODE_LOG, most, &f, "", "the log has corrected errors: %s",
+                         e->told ? NAMES(e->bits, corrected, text) : "of a kind not told");
+        break;
+    }
+}
+
+void pipc__judge_events(judge_t *j)
+{
+    for (int i = 0; i < j->facts->events && !j->status; i++)
+        judge_event(j, &j->facts->event[i]);
+}

@@ -1,0 +1,33 @@
+/* prolog/judging.h - what the files of the judgement share; for judge.h's callers there is nothing
+ * here
+ */
+#ifndef PIPC_PROLOG_JUDGING_H
+#define PIPC_PROLOG_JUDGING_H
+
+#include "prolog/judge.h"
+
+typedef struct pipc__below {
+    int gpus, nics; /* at or below a device */
+} pipc__below_t;
+
+typedef struct judge {
+    const pipc__facts_t *facts;
+    const pipc__limits_t *limits;
+    pipc__findings_t *out;
+    pipc__error_t *err;
+    pipc_status_t status;
+    pipc__below_t *below; /* of each device of the facts */
+    int gpus;
+} judge_t;
+
+/* Add a finding about @f, or about the node (NULL): as severe as the limits say, but no more than
+ * @most. */
+void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, const pipc__fact_t *f,
+                      const char *expected, const char *fmt, ...)
+    __attribute__((format(printf, 6, 7)));
+
+/* ACS, errors and counters of one device; then what a kernel's log says of all. */
+void pipc__judge_errors(judge_t *j, const pipc__fact_t *f);
+void pipc__judge_events(judge_t *j);
+
+#endif

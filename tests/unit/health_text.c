@@ -1,0 +1,410 @@
+/* tests/unit/health_text.c - what people paste into tickets, read and judged: small texts, each
+ * with one fault, beside the same without it; damaged ones; the extended config space that the same
+ * facts come from on a machine
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "prolog/explain.h"
+#include "prolog/judge.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* "VERDICT OBJECT:CODE ...", worst first; "fails" when nothing in it could be read. @size bytes of
+ * @text, which need not end. */
+static void found(const char *text, size_t size, char *out, size_t cap)
+{
+    char *own = malloc(size + 1);
+    pipc__limits_t limits = pipc__limits_default();
+    pipc__findings_t f = {.n = 0};
+    pipc__facts_t facts;
+    size_t used;
+
+    assert_non_null(own);
+    memcpy(own, text, size);
+    own[size] = '\0';
+    snprintf(out, cap, "fails");
+    if (!pipc__facts_parse(&facts, own, "text", NULL)) {
+        assert_int_equal(pipc__judge(&facts, &limits, &f, NULL), PIPC_OK);
+        used = (size_t)snprintf(out, cap, "%s", pipc__severity_name(f.verdict));
+        for (int i = 0; i < f.n && used < cap; i++)
+            used += (size_t)snprintf(out + used, cap - used, " %s:%s", f.list[i].object,
+                                     pipc__codes[f.list[i].code].name);
+    }
+    pipc__findings_free(&f);
+    pipc__facts_free(&facts);
+    free(own);
+}
+
+#define PORT(status)                                                                               \
+    "40:01.1 PCI bridge: Intel Corporation Sky Lake-E PCI Express Root Port A\n"                   \
+    "\tBus: primary=40, secondary=41, subordinate=41, sec-latency=0\n"                             \
+    "\tCapabilities: [90] Express (v2) Root Port (Slot+), MSI 00\n"                                \
+    "\t\tLnkCap:\tPort #1, Speed 16GT/s, Width x16, ASPM L1, Exit Latency L1 <16us\n"              \
+    "\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes, Disabled- CommClk+\n"                               \
+    "\t\tLnkSta:\t" status "\n"                                                                    \
+    "\t\tLnkCtl2: Target Link Speed: 16GT/s, EnterCompliance- SpeedDis-\n"
+#define CARD(bus, status)                                                                          \
+    bus ":00.0 3D controller: NVIDIA Corporation GV100GL [10de:1db6] (rev a1)\n"                   \
+        "\tCapabilities: [78] Express (v2) Endpoint, MSI 00\n"                                     \
+        "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM not supported\n"                      \
+        "\t\tLnkCtl:\tASPM Disabled; RCB 64 bytes, Disabled- CommClk+\n"                           \
+        "\t\tLnkSta:\t" status "\n"
+#define FULL "Speed 16GT/s (ok), Width x16 (ok)"
+#define IDLE "Speed 2.5GT/s (downgraded), Width x16 (ok)"
+#define NARROW "Speed 2.5GT/s (downgraded), Width x8 (downgraded)"
+
+typedef struct pasted {
+    const char *name, *text, *want;
+} pasted_t;
+
+static const pasted_t pasted[] = {
+    {"healthy", PORT(FULL) "\n" CARD("41", FULL), "ok"},
+    {"idle at Gen1", PORT(IDLE) "\n" CARD("41", IDLE), "note 0000:41:00.0:PCI003"},
+    {"width lost", PORT(NARROW) "\n" CARD("41", NARROW),
+     "drain 0000:41:00.0:PCI001 0000:41:00.0:PCI003"},
+    {"width lost; no empty line between", PORT(NARROW) CARD("41", NARROW),
+     "drain 0000:41:00.0:PCI001 0000:41:00.0:PCI003"},
+    {"narrow without its port", CARD("41", NARROW),
+     "unknown 0000:41:00.0:PCI008 0000:41:00.0:PCI003"},
+    {"never equalized, beside one that was",
+     CARD("41", NARROW) "LnkSta2: EqualizationComplete-\n" CARD("42", IDLE),
+     "drain 0000:41:00.0:PCI001 0000:41:00.0:PCI003 0000:42:00.0:PCI011 0000:42:00.0:PCI003"},
+    {"equalized in a slot with few lanes, beside one with all",
+     CARD("41", NARROW) "LnkSta2: EqualizationComplete+\n" CARD("42", IDLE),
+     "unknown 0000:41:00.0:PCI008 0000:41:00.0:PCI003 0000:42:00.0:PCI011 0000:42:00.0:PCI003"},
+    {"the register read ones", PORT("Speed unknown, Width x63") CARD("41", FULL), "ok"},
+    {"cut in the middle of a register",
+     PORT(FULL) "41:00.0 3D controller: NVIDIA [10de:1db6]\nLnkSt", "note 0000:41:00.0:PCI012"},
+    {"plain lspci of a guest", "00:0a.0 3D controller: NVIDIA Corporation Device 20b0 (rev a1)\n",
+     "unknown 0000:00:0a.0:PCI009 0000:00:0a.0:PCI012"},
+    {"without privilege",
+     "41:00.0 3D controller: NVIDIA [10de:1db6]\n\tCapabilities: <access denied>\n",
+     "unknown 0000:41:00.0:PCI009 0000:41:00.0:PCI012"},
+    {"lost",
+     "0000:41:00.0 3D controller: NVIDIA Corporation Device 1db6 (rev ff) (prog-if ff)\n"
+     "\t!!! Unknown header type 7f\n",
+     "drain 0000:41:00.0:PCI002"},
+    {"a console that is gone is no GPU", "02:00.0 VGA compatible controller: ASPEED (rev ff)\n",
+     "note node:PCI013"},
+    {"a lost sound function beside a GPU that is well",
+     CARD("41", FULL) "41:00.1 Audio device: NVIDIA Corporation [10de:10f2] (rev ff)\n",
+     "note 0000:41:00.0:PCI011"},
+    {"ASPM at the port", PORT(FULL) "\t\tLnkCtl:\tASPM L0s L1 Enabled; RCB 64\n" CARD("41", FULL),
+     "warn 0000:40:01.1:PCI005"},
+    {"ASPM of a sound function",
+     CARD("41", FULL) "41:00.1 Audio device: NVIDIA Corporation [10de:10f2]\n"
+                      "LnkCtl: ASPM L1 Enabled; RCB 64 bytes\n",
+     "note 0000:41:00.0:PCI011 0000:41:00.1:PCI005"},
+    {"a remark is nobody's", CARD("41", FULL) "# LnkCtl: ASPM L1 Enabled\nLnkSta: Width x1\n",
+     "note 0000:41:00.0:PCI011"},
+    {"a target below",
+     PORT("Speed 8GT/s, Width x16") "LnkCtl2: Target Link Speed: 8GT/s\n" CARD(
+         "41", "Speed 8GT/s, Width x16"),
+     "note 0000:40:01.1:PCI004"},
+    {"the slot's own limit",
+     "40:01.1 PCI bridge\nBus: primary=40, secondary=41\nExpress (v2) Root Port\n"
+     "LnkCap: Speed 8GT/s, Width x16\nLnkSta: Speed 8GT/s, Width x16\n" CARD(
+         "41", "Speed 8GT/s, Width x16"),
+     "note 0000:41:00.0:PCI006"},
+    {"asleep in a slot",
+     PORT(NARROW) CARD("41", NARROW) "Status: D3 NoSoftRst+ PME-Enable- DSel=0\n",
+     "unknown 0000:41:00.0:PCI010 0000:41:00.0:PCI003"},
+    /* errors */
+    {"a replay at some time", CARD("41", FULL) "CESta: RxErr- BadTLP- Rollover- Timeout+\n",
+     "warn 0000:41:00.0:PCI016 0000:41:00.0:PCI011"},
+    {"... that is masked",
+     CARD("41", FULL) "CESta: RxErr- Rollover- Timeout+\nCEMsk: RxErr- Rollover- Timeout+\n",
+     "note 0000:41:00.0:PCI011"},
+    {"a receiver error comes with changes of speed", CARD("41", FULL) "CESta: RxErr+ BadTLP-\n",
+     "note 0000:41:00.0:PCI011 0000:41:00.0:PCI016"},
+    {"advisory, and what enumeration leaves",
+     CARD("41", FULL) "CESta: RxErr- AdvNonFatalErr+\nUESta: DLP- SDES- UnsupReq+ ACSViol-\n",
+     "note 0000:41:00.0:PCI011 0000:41:00.0:PCI016 0000:41:00.0:PCI016"},
+    {"uncorrected at some time never drains",
+     CARD("41", FULL) "UESta: DLP- SDES+ TLP- FCP- CmpltTO+ CmpltAbrt-\n",
+     "warn 0000:41:00.0:PCI016 0000:41:00.0:PCI011"},
+    {"of a sound function",
+     CARD("41", FULL) "41:00.1 Audio device: NVIDIA [10de:10f2]\nCESta: BadTLP+ Timeout+\n",
+     "note 0000:41:00.0:PCI011 0000:41:00.1:PCI016"},
+    {"of a NIC", CARD("41", FULL) "51:00.0 Ethernet controller: Mellanox\nCESta: BadDLLP+\n",
+     "warn 0000:51:00.0:PCI016 0000:41:00.0:PCI011"},
+    {"DevSta is what software makes", CARD("41", FULL) "DevSta: CorrErr+ FatalErr+ UnsupReq+\n",
+     "note 0000:41:00.0:PCI011"},
+    /* ACS */
+    {"ACS redirects", PORT(FULL) "ACSCtl: SrcValid+ ReqRedir+ CmpltRedir+\n" CARD("41", FULL),
+     "warn 0000:40:01.1:PCI015"},
+    {"source validation alone",
+     PORT(FULL) "ACSCtl: SrcValid+ TransBlk- ReqRedir-\n" CARD("41", FULL), "ok"},
+    {"nobody's ACS lines",
+     "ACSCtl: SrcValid+ ReqRedir- UpstreamFwd-\n\tACSCtl: SrcValid- ReqRedir- UpstreamFwd+\n",
+     "warn line 2:PCI015 node:PCI013"},
+    {"setpci", "0000:80:03.0 ECAP_ACS+6.w = 001d\n0000:80:03.1 ECAP_ACS+0x6.w = 0001\n",
+     "warn 0000:80:03.0:PCI015 node:PCI013"},
+    {"setpci -v",
+     "0000:80:03.0 (ecap 000d @148) @14e = 0004\n0000:80:03.1 (ecap 000d @148) @14c = 0004\n",
+     "warn 0000:80:03.0:PCI015 node:PCI013"},
+    {"ones are no answer", "0000:80:03.0 ECAP_ACS+6.w = ffff\n", "note node:PCI013"},
+    {"two GPUs below one port: it is not between them",
+     "40:01.1 PCI bridge\nBus: primary=40, secondary=41\nACSCtl: ReqRedir+\n"
+     "41:00.0 PCI bridge\nBus: primary=41, secondary=42\n"
+     "42:00.0 PCI bridge\nBus: primary=42, secondary=43\nACSCtl: ReqRedir+\n"
+     "42:01.0 PCI bridge\nBus: primary=42, secondary=44\nACSCtl: ReqRedir-\n"
+     "43:00.0 Processing accelerators: Intel\nExpress (v2) Root Complex Integrated Endpoint\n"
+     "44:00.0 Processing accelerators: Intel\nExpress (v2) Root Complex Integrated Endpoint\n",
+     "warn 0000:42:00.0:PCI015"},
+    /* a kernel's log */
+    {"corrected, in the log",
+     "[ 7.1] pcieport 0000:16:02.0: AER: Corrected error message received from 0000:16:02.0\n"
+     "[ 7.2] pcieport 0000:16:02.0: PCIe Bus Error: severity=Correctable, type=Data Link Layer\n"
+     "[ 7.3] pcieport 0000:16:02.0:   device [8086:2032] error status/mask=00000040/00002000\n",
+     "warn 0000:16:02.0:PCI019 node:PCI013"},
+    {"... and masked",
+     "pcieport 0000:16:02.0: PCIe Bus Error: severity=Correctable\n"
+     "pcieport 0000:16:02.0:   device [8086:2032] error status/mask=00002040/00002040\n",
+     "note node:PCI013 0000:16:02.0:PCI019"},
+    {"... of a sound driver", "snd_hda_intel 0000:41:00.1: PCIe Bus Error: severity=Correctable\n",
+     "note node:PCI013 0000:41:00.1:PCI019"},
+    {"uncorrected, in the log",
+     "nvidia 0000:41:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction\n",
+     "warn 0000:41:00.0:PCI019 node:PCI013"},
+    {"the record of the boot before",
+     "BERT: Error records from previous boot:\n"
+     "[Hardware Error]: event severity: fatal\n"
+     "[Hardware Error]:   section_type: PCIe error\n"
+     "[Hardware Error]:   device_id: 0000:16:02.0\n"
+     "[Hardware Error]:   aer_uncor_status: 0x00000020, aer_uncor_mask: 0x00100000\n",
+     "drain 0000:16:02.0:PCI018 node:PCI013"},
+    {"a corrected record",
+     "[Hardware Error]: event severity: corrected\n[Hardware Error]:   device_id: 0000:16:02.0\n"
+     "[Hardware Error]:   aer_uncor_status: 0x00000000, aer_uncor_mask: 0x00100000\n",
+     "fails"},
+    {"lost, says the driver",
+     "NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the bus.\n",
+     "warn 0000:41:00.0:PCI019 node:PCI013"},
+    {"an Xid of a program", "NVRM: Xid (PCI:0000:41:00): 31, pid=812, MMU Fault\n", "fails"},
+    /* nothing to read */
+    {"prose", "the job hangs since Tuesday\nplease help\n", "fails"},
+    {"empty", "", "fails"},
+};
+
+static void texts(void **state)
+{
+    char out[2048];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(pasted); i++) {
+        found(pasted[i].text, strlen(pasted[i].text), out, sizeof(out));
+        if (strcmp(out, pasted[i].want) != 0)
+            fail_msg("%s: is \"%s\", wanted \"%s\"", pasted[i].name, out, pasted[i].want);
+    }
+}
+
+/* A text that is cut anywhere says less, and never that a healthy node is sick. */
+static void cut_anywhere(void **state)
+{
+    static const char healthy[] = PORT(IDLE) "\n" CARD("41", IDLE) "\n" CARD("42", FULL);
+    char out[2048];
+
+    (void)state;
+    for (size_t n = 0; n < sizeof(healthy); n++) {
+        found(healthy, n, out, sizeof(out));
+        if (strstr(out, "drain") || strstr(out, "warn"))
+            fail_msg("cut to %zu bytes: %s", n, out);
+    }
+}
+
+/* Bytes exchanged, pieces taken out and put elsewhere: nothing to find but a crash or a hang. */
+static void damaged(void **state)
+{
+    char text[4096], out[4096];
+    uint32_t r = 7;
+
+    (void)state;
+    for (int round = 0; round < 3000; round++) {
+        const char *from = pasted[(unsigned int)round % COUNT(pasted)].text;
+        size_t n = (size_t)snprintf(text, sizeof(text), "%s", from);
+        for (int k = 0; k < 1 + round % 9 && n > 8; k++) {
+            r = r * 1664525u + 1013904223u;
+            size_t at = (r >> 8) % n, to = (r >> 4) % n;
+            if (r >> 31)
+                text[at] = (char)(r >> 16);
+            else
+                memmove(text + at, text + to, n - (at > to ? at : to));
+        }
+        found(text, n, out, sizeof(out));
+    }
+}
+
+static void sizes(void **state)
+{
+    size_t cap = 6 << 20, n = 0;
+    char *text = malloc(cap), out[256];
+
+    (void)state;
+    assert_non_null(text);
+    for (int i = 0; i < 5000; i++)
+        n += (size_t)snprintf(text + n, cap - n, "%02x:%02x.%x PCI bridge\n", i >> 8, i >> 3 & 31,
+                              i & 7);
+    found(text, n, out, sizeof(out));
+    assert_string_equal(out, "fails"); /* more than a machine has */
+    n = 0; /* two bridges that lead to each other, and a GPU below one of them */
+    n += (size_t)snprintf(text, cap,
+                          "01:00.0 PCI bridge\nBus: primary=02, secondary=02\n"
+                          "02:00.0 PCI bridge\nBus: primary=01, secondary=01\n" CARD("02", FULL));
+    found(text, n, out, sizeof(out));
+    assert_null(strstr(out, "drain"));
+    memset(text, 'A', cap); /* one line */
+    found(text, cap, out, sizeof(out));
+    assert_string_equal(out, "fails");
+    free(text);
+}
+
+/* ---- the extended config space ------------------------------------------------------------- */
+
+static void put32(unsigned char *c, size_t at, uint32_t v)
+{
+    for (int i = 0; i < 4; i++)
+        c[at + (size_t)i] = (unsigned char)(v >> 8 * i);
+}
+
+/* Serial number, then ACS, then AER. */
+static void make_extended(unsigned char c[4096])
+{
+    memset(c, 0, 4096);
+    put32(c, 0x100, 0x14010003);
+    put32(c, 0x140, 0x2001000d);
+    put32(c, 0x144, 0x001d001f);
+    put32(c, 0x200, 0x00020001);
+    put32(c, 0x204, 0x00104000);
+    put32(c, 0x208, 0x00100000);
+    put32(c, 0x210, 0x00001040);
+    put32(c, 0x214, 0x00002000);
+}
+
+static void extended_registers(void **state)
+{
+    unsigned char c[4096];
+
+    (void)state;
+    make_extended(c);
+    pipc__extended_t e = pipc__extended_decode(c, sizeof(c));
+    assert_int_equal(e.acs, 0x1d);
+    assert_int_equal(e.uncorrected, 0x4000);
+    assert_int_equal(e.corrected, 0x1040);
+    e = pipc__extended_decode(c, 0x210); /* cut within AER: its status cannot be unmasked */
+    assert_int_equal(e.acs, 0x1d);
+    assert_int_equal(e.uncorrected, -1);
+    e = pipc__extended_decode(c, 256);
+    assert_int_equal(e.acs, -1);
+    put32(c, 0x140, 0x1001000d); /* back to the first: a loop */
+    assert_int_equal(pipc__extended_decode(c, sizeof(c)).uncorrected, -1);
+    memset(c, 0xff, sizeof(c));
+    e = pipc__extended_decode(c, sizeof(c));
+    assert_true(e.acs == -1 && e.uncorrected == -1 && e.corrected == -1);
+}
+
+typedef struct source {
+    const unsigned char *config;
+    size_t end; /* what lies behind cannot be read */
+    int reads;
+} source_t;
+
+static bool word(void *arg, size_t at, unsigned char out[4])
+{
+    source_t *s = arg;
+
+    s->reads++;
+    if (at + 4 > s->end)
+        return false;
+    memcpy(out, s->config + at, 4);
+    return true;
+}
+
+/* Reading word by word finds what reading all does, in few words. */
+static void extended_reads(void **state)
+{
+    unsigned char c[4096], got[4096];
+    source_t s = {c, sizeof(c), 0};
+
+    (void)state;
+    make_extended(c);
+    memset(got, 0x55, sizeof(got));
+    assert_int_equal(pipc__extended_read(word, &s, got), 4096);
+    pipc__extended_t a = pipc__extended_decode(c, 4096), b = pipc__extended_decode(got, 4096);
+    assert_true(a.acs == b.acs && a.uncorrected == b.uncorrected && a.corrected == b.corrected);
+    assert_int_equal(s.reads, 1 + 2 + 6);
+    s = (source_t){c, 0x210, 0};
+    assert_int_equal(pipc__extended_read(word, &s, got), 4096);
+    b = pipc__extended_decode(got, 4096);
+    assert_true(b.acs == 0x1d && b.uncorrected == -1 && b.corrected == -1);
+    s = (source_t){c, 256, 0};
+    assert_int_equal(pipc__extended_read(word, &s, got), 256);
+    put32(c, 0x200, 0x10020001);
+    s = (source_t){c, sizeof(c), 0};
+    pipc__extended_read(word, &s, got);
+    assert_true(s.reads < 1000);
+}
+
+/* ---- a GPU less, and the pages --------------------------------------------------------------- */
+
+static void fewer_gpus_than_expected(void **state)
+{
+    pipc__fact_t gpu = {.parent = -1, .gpu = true, .link = {0, 16, 16000, 16, 16000, -1, 0, 1, 0}};
+    pipc__facts_t facts = {.dev = &gpu, .n = 1};
+    pipc__limits_t limits = pipc__limits_default();
+    pipc__findings_t f;
+
+    (void)state;
+    for (int expected = 0; expected <= 2; expected++) {
+        limits.gpus = expected;
+        assert_int_equal(pipc__judge(&facts, &limits, &f, NULL), PIPC_OK);
+        assert_int_equal(f.verdict, expected == 2 ? PIPC__DRAIN : PIPC__NOTE);
+        pipc__findings_free(&f);
+    }
+}
+
+static void every_code_has_a_page(void **state)
+{
+    char page[2048], want[256];
+
+    (void)state;
+    for (int c = 0; c < PIPC__CODES; c++) {
+        FILE *out = tmpfile();
+        assert_non_null(out);
+        assert_true(pipc__explain(pipc__codes[c].name, out));
+        rewind(out);
+        page[fread(page, 1, sizeof(page) - 1, out)] = '\0';
+        fclose(out);
+        snprintf(want, sizeof(want), "Remedy: %s.\n", pipc__codes[c].remedy);
+        assert_non_null(strstr(page, want));
+        assert_true(strlen(pipc__codes[c].why) > 40);
+        for (const char *line = page; line; line = strchr(line + 1, '\n'))
+            assert_true(strlen(pipc__codes[c].remedy) < 120 && strcspn(line + 1, "\n") < 140);
+    }
+    assert_false(pipc__explain("PCI999", stdout));
+    assert_false(pipc__explain("", stdout));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts),
+        cmocka_unit_test(cut_anywhere),
+        cmocka_unit_test(damaged),
+        cmocka_unit_test(sizes),
+        cmocka_unit_test(extended_registers),
+        cmocka_unit_test(extended_reads),
+        cmocka_unit_test(fewer_gpus_than_expected),
+        cmocka_unit_test(every_code_has_a_page),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
