@@ -19,10 +19,9 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-/* The verdict and "object:code ..." of the tree, or of a dump. */
-static const char *found(const char *dump, char *out, size_t cap)
+/* The verdict and "object:code ..." of a machine. */
+static const char *judged(pipc__machine_t source, char *out, size_t cap)
 {
-    const pipc__machine_t source = {.sysroot = tree, .dump = dump};
     pipc__findings_t f;
     size_t used;
 
@@ -33,6 +32,21 @@ static const char *found(const char *dump, char *out, size_t cap)
                                  pipc__codes[f.list[i].code].name);
     pipc__findings_free(&f);
     return out;
+}
+
+/* Of the tree as a prolog looks at it, or of a dump. */
+static const char *found(const char *dump, char *out, size_t cap)
+{
+    return judged((pipc__machine_t){.sysroot = tree, .dump = dump}, out, cap);
+}
+
+/* Of the tree as people look at it. */
+static void assert_all(const char *want)
+{
+    char out[2048];
+
+    judged((pipc__machine_t){.sysroot = tree, .all = true}, out, sizeof(out));
+    assert_string_equal(out, want);
 }
 
 static void assert_found(const char *want)
@@ -102,6 +116,108 @@ static void header_of_config_space_only(void **state)
     for (size_t i = 0; i < COUNT(path); i++)
         tree_fact(path[i], "current_link_width", "16\n");
     assert_found("note 0000:01:00.0:PCI012");
+}
+
+/* A whole config space: the first 256 bytes as tree_config() makes them, then ACS and AER. */
+static void put_whole(const char *path, unsigned int vendor, unsigned int class_code,
+                      const tree_link_t *link, unsigned char acs, unsigned int corrected)
+{
+    unsigned char c[4096] = {0};
+    char file[256];
+
+    tree_config(c, vendor, class_code, link);
+    c[0x100] = 0x0d, c[0x102] = 0x01, c[0x103] = 0x20; /* next: 0x200 */
+    c[0x106] = acs;
+    c[0x200] = 0x01, c[0x202] = 0x01;
+    c[0x210] = (unsigned char)corrected, c[0x211] = (unsigned char)(corrected >> 8);
+    snprintf(file, sizeof(file), "sys/devices/pci0000:00/%s/config", path);
+    tree_put(file, c, sizeof(c));
+}
+
+/* Two GPUs, each below a root port of its own, so that both are between them. */
+static void acs_between_gpus(void **state)
+{
+    tree_link_t port = {.port = 4, .max_width = 16, .max_gen = 4, .width = 16, .gen = 4};
+
+    (void)state;
+    for (int i = 1; i <= 2; i++)
+        tree_gpu(i, 16);
+    for (int acs = 0; acs <= 0x1f; acs++) {
+        for (int i = 1; i <= 2; i++) {
+            char path[32];
+            snprintf(path, sizeof(path), "0000:00:%02x.0", i);
+            port.secondary = i;
+            put_whole(path, 0x8086, 0x060400, &port, (unsigned char)acs, 0);
+        }
+        assert_all(acs & ~3 ? "warn 0000:00:01.0:PCI015 0000:00:02.0:PCI015" : "ok");
+    }
+    assert_found("ok"); /* a prolog does not look there */
+}
+
+/* One GPU: its port is between it and no other. */
+static void acs_of_one_gpu(void **state)
+{
+    tree_link_t port = {
+        .port = 4, .max_width = 16, .max_gen = 4, .width = 16, .gen = 4, .secondary = 1};
+
+    (void)state;
+    tree_gpu(1, 16);
+    put_whole("0000:00:01.0", 0x8086, 0x060400, &port, 0x1d, 0);
+    assert_all("ok");
+}
+
+#define SWITCH "0000:00:01.0/0000:01:00.0"
+
+/* A switch with a GPU, its sound function, and a NIC, which is narrow and had to replay; another
+ * NIC elsewhere is as bad, and none of the gate's business. */
+static void beside_a_gpu(void **state)
+{
+    tree_link_t port = {.port = 4, .max_width = 16, .max_gen = 4, .width = 16, .gen = 4};
+    tree_link_t end = port, nic = port;
+
+    (void)state;
+    end.port = 0;
+    nic.port = 0, nic.width = 8;
+    port.secondary = 1;
+    tree_add("0000:00:01.0", 0x8086, 0x060400, &port, 256);
+    port.port = 5, port.secondary = 2;
+    tree_add(SWITCH, 0x10b5, 0x060400, &port, 256);
+    port.port = 6, port.secondary = 3;
+    tree_add(SWITCH "/0000:02:00.0", 0x10b5, 0x060400, &port, 256);
+    tree_add(SWITCH "/0000:02:00.0/0000:03:00.0", 0x10de, 0x030200, &end, 256);
+    tree_add(SWITCH "/0000:02:00.0/0000:03:00.1", 0x10de, 0x040300, &end, 256);
+    put_whole(SWITCH "/0000:02:00.0/0000:03:00.1", 0x10de, 0x040300, &end, 0, 0x1000);
+    port.secondary = 4, port.width = 8;
+    tree_add(SWITCH "/0000:02:01.0", 0x10b5, 0x060400, &port, 256);
+    tree_add(SWITCH "/0000:02:01.0/0000:04:00.0", 0x15b3, 0x020000, &nic, 256);
+    put_whole(SWITCH "/0000:02:01.0/0000:04:00.0", 0x15b3, 0x020000, &nic, 0, 0x1000);
+    port.port = 4, port.secondary = 9;
+    tree_add("0000:00:09.0", 0x8086, 0x060400, &port, 256);
+    tree_add("0000:00:09.0/0000:09:00.0", 0x15b3, 0x020000, &nic, 256);
+    put_whole("0000:00:09.0/0000:09:00.0", 0x15b3, 0x020000, &nic, 0, 0x1000);
+    assert_all("warn 0000:04:00.0:PCI001 0000:04:00.0:PCI016 0000:03:00.1:PCI016");
+    assert_found("ok");
+}
+
+/* What the kernel counted says nothing of a rate; on a port without a GPU it says nothing at all.
+ */
+static void counters(void **state)
+{
+    tree_link_t port = {.port = 4, .max_width = 16, .max_gen = 4, .width = 0, .gen = 1};
+
+    (void)state;
+    tree_gpu(1, 16);
+    tree_add("0000:00:05.0", 0x8086, 0x060400, &port, 256);
+    tree_fact("0000:00:05.0", "aer_dev_correctable", "BadTLP 3\nTOTAL_ERR_COR 3\n");
+    tree_fact("0000:00:01.0", "aer_dev_correctable",
+              "RxErr 0\nBadTLP 0\nNonFatalErr 9\nTOTAL_ERR_COR 9\n");
+    assert_all("note 0000:01:00.0:PCI003");
+    tree_fact("0000:00:01.0", "aer_dev_correctable",
+              "RxErr 0\nBadTLP 2\nTimeout 40000000000\nNonFatalErr 9\n");
+    assert_all("note 0000:00:01.0:PCI017 0000:01:00.0:PCI003");
+    tree_fact("0000:00:01.0", "aer_dev_correctable", "BadTLP -1\nBadTLP\n\xff\xfe 77\n");
+    assert_all("note 0000:01:00.0:PCI003");
+    assert_found("note 0000:01:00.0:PCI003");
 }
 
 static void guests(void **state)
@@ -326,6 +442,10 @@ int main(void)
         IN_TREE(lost_and_asleep),
         IN_TREE(virtual_functions_are_no_gpus),
         IN_TREE(header_of_config_space_only),
+        IN_TREE(acs_between_gpus),
+        IN_TREE(acs_of_one_gpu),
+        IN_TREE(beside_a_gpu),
+        IN_TREE(counters),
         IN_TREE(guests),
         IN_TREE(nothing_to_read),
         IN_TREE(libpci_never_ends_the_program),
