@@ -260,6 +260,21 @@ static bool in_virtual_machine(const char *root)
            strstr(text, " hypervisor");
 }
 
+/* A dump brings no CPU along, but the devices that a hypervisor invents. */
+static bool is_guests_dump(const pipc__scan_t *s)
+{
+    char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX];
+    int64_t vendor;
+
+    for (int i = 0; i < s->n; i++) {
+        pipc__scan_locate(s, &s->dev[i], name, dir);
+        if (pipc__file_int(s->root, &vendor, "%s/vendor", dir) &&
+            (vendor == 0x1af4 || vendor == 0x1b36 || vendor == 0x15ad || vendor == 0x1414))
+            return true;
+    }
+    return false;
+}
+
 static pipc_status_t read_all(reader_t *r, pipc__facts_t *facts, pipc__error_t *err)
 {
     pipc_status_t st = PIPC_OK;
@@ -300,7 +315,7 @@ pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__lo
     if (!st)
         st = read_all(&r, facts, err);
     facts->excerpt = r.excerpt;
-    facts->virtual_machine = in_virtual_machine(root);
+    facts->virtual_machine = in_virtual_machine(root) || (r.excerpt && is_guests_dump(&r.scan));
     pipc__config_space_close(r.space);
     pipc__topo_free(r.scratch);
     free(r.scan.dev);

@@ -236,6 +236,18 @@ static void name_port(entry_t *e, const char *text)
         }
 }
 
+/* Devices that a hypervisor invents: where one is, ports may be invented too. */
+static bool is_of_guest(const char *text)
+{
+    static const char *const makers[] = {"QEMU",   "Red Hat", "Virtio", "VMware", "Hyper-V",
+                                         "[1af4:", "[1b36:",  "[15ad:", "[1414:"};
+
+    for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+        if (strstr(text, makers[i]))
+            return true;
+    return false;
+}
+
 /* A device that is gone reads all ones, its revision too. */
 static void first_line(entry_t *e, const char *text)
 {
@@ -267,6 +279,7 @@ static pipc_status_t open_device(reader_t *r, pipc__pci_addr_t addr, const char 
         r->list[r->open].addr = addr;
         pipc__pci_format(addr, r->list[r->open].fact.name);
         first_line(&r->list[r->open], text);
+        r->log.facts->virtual_machine |= is_of_guest(text);
     }
     return st;
 }

@@ -332,6 +332,30 @@ static void a_dump_is_a_machine(void **state)
     assert_dump("drain 0000:41:00.0:PCI001 0000:42:00.0:PCI002");
 }
 
+/* The port is invented where other devices are. */
+static void dump_of_a_guest(void **state)
+{
+    tree_link_t port = {
+        .port = 4, .max_width = 16, .max_gen = 4, .width = 8, .gen = 4, .secondary = 0x41};
+    tree_link_t gpu = {.port = 0, .max_width = 16, .max_gen = 4, .width = 8, .gen = 4};
+    tree_link_t none = {.port = -1};
+    unsigned char c[256];
+
+    (void)state;
+    for (int guest = 0; guest < 2; guest++) {
+        FILE *f = open_dump();
+        tree_config(c, 0x8086, 0x060400, &port);
+        dump_device(f, "40:01.1 PCI bridge", c, 256);
+        tree_config(c, 0x10de, 0x030200, &gpu);
+        dump_device(f, "41:00.0 3D controller: NVIDIA", c, 256);
+        tree_config(c, 0x1af4, 0x010000, &none);
+        if (guest)
+            dump_device(f, "00:05.0 SCSI storage controller: Red Hat", c, 64);
+        fclose(f);
+        assert_dump(guest ? "unknown 0000:41:00.0:PCI008" : "drain 0000:41:00.0:PCI001");
+    }
+}
+
 static void hostile_dumps(void **state)
 {
     static const char *const texts[] = {
@@ -450,6 +474,7 @@ int main(void)
         IN_TREE(nothing_to_read),
         IN_TREE(libpci_never_ends_the_program),
         IN_TREE(a_dump_is_a_machine),
+        IN_TREE(dump_of_a_guest),
         IN_TREE(hostile_dumps),
         IN_TREE(noise),
         IN_TREE(loops_and_sizes),

@@ -114,6 +114,10 @@ static const pasted_t pasted[] = {
      "LnkCap: Speed 8GT/s, Width x16\nLnkSta: Speed 8GT/s, Width x16\n" CARD(
          "41", "Speed 8GT/s, Width x16"),
      "note 0000:41:00.0:PCI006"},
+    {"narrow in a guest, below a port that is invented",
+     "05:00.0 Ethernet controller: Red Hat, Inc. Virtio network device\n" PORT(NARROW)
+         CARD("41", NARROW),
+     "unknown 0000:41:00.0:PCI008 0000:41:00.0:PCI003"},
     {"asleep in a slot",
      PORT(NARROW) CARD("41", NARROW) "Status: D3 NoSoftRst+ PME-Enable- DSel=0\n",
      "unknown 0000:41:00.0:PCI010 0000:41:00.0:PCI003"},
