@@ -29,7 +29,7 @@ typedef struct made {
 static void put(made_t *m, uint64_t value, int width)
 {
     for (int i = 0; i < width; i++)
-        m->bytes[m->size++] = (unsigned char)(value >> 8 * i);
+        m->bytes[m->size++] = i < 8 ? (unsigned char)(value >> 8 * i) : 0;
 }
 
 /* @codes as "90 p90 70": machine code and PTX, with as many bytes of content as the number says. */
