@@ -283,8 +283,10 @@ static void the_library_holds_what_configure_was_told(void **state)
     struct stat st;
 
     (void)state;
-    if (!folder || !gencode[0] || !*gencode[0])
-        skip(); /* a build without CUDA */
+    if (!folder || !gencode[0] || !*gencode[0]) {
+        print_message("# a build without CUDA: the library holds nothing\n");
+        return;
+    }
     for (int k = 0; k < 2; k++) {
         want[k] = told(gencode[k] ? gencode[k] : "");
         makers += want[k].n != 0;
