@@ -74,37 +74,13 @@ static __device__ share share_of(const pipc__lane_args_t &a)
 
 /* --- moving data ----------------------------------------------------------------------------- */
 
-/* Packs of 16 bytes @i, @i + threads, ... of a part that has @packs. All loads of a turn are under
- * way before the first store waits for one of them. */
-template <int N>
-static __device__ __forceinline__ void load_packs(uint4 *v, const char *part, uint32_t i,
-                                                  uint32_t packs)
-{
-    part += (size_t)16 * i;
-#pragma unroll
-    for (int q = 0; q < N; q++)
-        if (i + q * PIPC__LANE_THREADS < packs)
-            v[q] = load_16(part + 16 * q * PIPC__LANE_THREADS);
-}
-
-template <int N>
-static __device__ __forceinline__ void store_packs(char *part, const uint4 *v, uint32_t i,
-                                                   uint32_t packs)
-{
-    part += (size_t)16 * i;
-#pragma unroll
-    for (int q = 0; q < N; q++)
-        if (i + q * PIPC__LANE_THREADS < packs)
-            store_16(part + 16 * q * PIPC__LANE_THREADS, v[q]);
-}
-
 static __device__ void copy_aligned(char *dst, const char *src, uint32_t packs)
 {
 #pragma unroll 1
     for (uint32_t i = threadIdx.x; i < packs; i += COPY_UNROLL * PIPC__LANE_THREADS) {
         uint4 v[COPY_UNROLL];
-        load_packs<COPY_UNROLL>(v, src, i, packs);
-        store_packs<COPY_UNROLL>(dst, v, i, packs);
+        load_packs<COPY_UNROLL, PIPC__LANE_THREADS>(v, src, i, packs);
+        store_packs<COPY_UNROLL, PIPC__LANE_THREADS>(dst, v, i, packs);
     }
 }
 
@@ -140,8 +116,8 @@ static __device__ void reduce_aligned(const pipc__lane_args_t &a, const lane_rou
     for (uint32_t i = threadIdx.x; i < packs; i += R::unroll * PIPC__LANE_THREADS) {
         uint4 v[R::unroll], w[R::unroll];
         R r[R::unroll];
-        load_packs<R::unroll>(v, address(a, k, op.src[0], at), i, packs);
-        load_packs<R::unroll>(w, address(a, k, op.src[1], at), i, packs);
+        load_packs<R::unroll, PIPC__LANE_THREADS>(v, address(a, k, op.src[0], at), i, packs);
+        load_packs<R::unroll, PIPC__LANE_THREADS>(w, address(a, k, op.src[1], at), i, packs);
 #pragma unroll
         for (int q = 0; q < R::unroll; q++) {
             r[q].first(v[q], op.pre & 1, s);
@@ -149,7 +125,7 @@ static __device__ void reduce_aligned(const pipc__lane_args_t &a, const lane_rou
         }
 #pragma unroll 1
         for (int n = 2; n < op.nsrc; n++) {
-            load_packs<R::unroll>(v, address(a, k, op.src[n], at), i, packs);
+            load_packs<R::unroll, PIPC__LANE_THREADS>(v, address(a, k, op.src[n], at), i, packs);
 #pragma unroll
             for (int q = 0; q < R::unroll; q++)
                 r[q].next(v[q], op.pre >> n & 1, s);
@@ -157,7 +133,7 @@ static __device__ void reduce_aligned(const pipc__lane_args_t &a, const lane_rou
 #pragma unroll
         for (int q = 0; q < R::unroll; q++)
             v[q] = r[q].last(op.post, s);
-        store_packs<R::unroll>(dst, v, i, packs);
+        store_packs<R::unroll, PIPC__LANE_THREADS>(dst, v, i, packs);
     }
 }
 

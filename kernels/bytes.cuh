@@ -67,4 +67,28 @@ static __device__ __forceinline__ void store_any(char *p, uint4 v, uint32_t n)
     }
 }
 
+/* Packs of 16 bytes @i, @i + THREADS, ... of a part that has @packs. All loads of a turn are under
+ * way before the first store waits for one of them. */
+template <int N, int THREADS>
+static __device__ __forceinline__ void load_packs(uint4 *v, const char *part, uint32_t i,
+                                                  uint32_t packs)
+{
+    part += (size_t)16 * i;
+#pragma unroll
+    for (int q = 0; q < N; q++)
+        if (i + q * THREADS < packs)
+            v[q] = load_16(part + 16 * q * THREADS);
+}
+
+template <int N, int THREADS>
+static __device__ __forceinline__ void store_packs(char *part, const uint4 *v, uint32_t i,
+                                                   uint32_t packs)
+{
+    part += (size_t)16 * i;
+#pragma unroll
+    for (int q = 0; q < N; q++)
+        if (i + q * THREADS < packs)
+            store_16(part + 16 * q * THREADS, v[q]);
+}
+
 #endif

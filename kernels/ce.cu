@@ -113,19 +113,6 @@ static __device__ uint32_t part_of(uint32_t packs, uint32_t *first)
     return packs - *first < each ? packs : *first + each;
 }
 
-/* Packs @i, @i + threads, ... below @end. All loads of a turn are under way before the first sum
- * waits for one of them. */
-template <int N>
-static __device__ __forceinline__ void load_packs(uint4 *v, const char *from, uint32_t i,
-                                                  uint32_t end)
-{
-    from += (size_t)16 * i;
-#pragma unroll
-    for (int u = 0; u < N; u++)
-        if (i + u * PIPC__CE_THREADS < end)
-            v[u] = load_16(from + 16 * u * PIPC__CE_THREADS);
-}
-
 /* There are two sources at least, and often no more: both are loaded at once. In place a thread
  * has read its packs of all sources before it writes. */
 template <class R>
@@ -139,8 +126,8 @@ static __device__ void sum_aligned(const pipc__ce_args_t &a, const ce_chunk &k, 
     for (uint32_t i = first + threadIdx.x; i < end; i += R::unroll * PIPC__CE_THREADS) {
         uint4 v[R::unroll], w[R::unroll];
         R r[R::unroll];
-        load_packs<R::unroll>(v, source(a, k, 0), i, end);
-        load_packs<R::unroll>(w, source(a, k, 1), i, end);
+        load_packs<R::unroll, PIPC__CE_THREADS>(v, source(a, k, 0), i, end);
+        load_packs<R::unroll, PIPC__CE_THREADS>(w, source(a, k, 1), i, end);
 #pragma unroll
         for (int u = 0; u < R::unroll; u++) {
             r[u].first(v[u], true, s);
@@ -148,7 +135,7 @@ static __device__ void sum_aligned(const pipc__ce_args_t &a, const ce_chunk &k, 
         }
 #pragma unroll 1
         for (uint32_t q = 2; q < a.nranks; q++) {
-            load_packs<R::unroll>(v, source(a, k, q), i, end);
+            load_packs<R::unroll, PIPC__CE_THREADS>(v, source(a, k, q), i, end);
 #pragma unroll
             for (int u = 0; u < R::unroll; u++)
                 r[u].next(v[u], true, s);

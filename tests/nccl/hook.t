@@ -86,6 +86,10 @@ test_expect_success 'verbose says what is done' '
     [ "$(grep -o "[0-9]* MB of staging" err | xargs -n4 | cut -d" " -f1 | xargs)" = "64 32 32 32 16 16 16 8 8 8" ]'
 test_expect_success 'a report tells what stayed with NCCL, and why' '
     PCIE_IPC_REPORT=summary hooked ./program groups 2; cat err && grep -i "in a group" err && grep "before the set-up" err'
+# The plugin says none where nothing was asked for.
+test_expect_success 'where no report is wanted a forwarded call opens no library' '
+    LD_DEBUG=files PCIE_IPC_REPORT=none hooked ./program once 2 && ! grep -q "libpcie-ipc\.so" err &&
+    { LD_DEBUG=files PCIE_IPC_REPORT=summary hooked ./program once 2; grep -q "libpcie-ipc\.so" err; }'
 test_expect_success 'without libpcie-ipc NCCL does it all, and one line says why' '
     where=alone && hooked ./program plain 2; rc=$? && where=beside && cat err && [ $rc = 0 ] && [ "$(done_by_nccl 0)" = 5 ] &&
     [ "$(wc -l <err)" = 1 ] && grep "NCCL does all of a communicator of 2 ranks: rank 0 on .*libpcie-ipc.so.0" err'
