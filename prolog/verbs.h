@@ -1,0 +1,37 @@
+/* prolog/verbs.h - what stands behind "pcie-ipc-health VERB": a file each, verb_NAME.c, and a row
+ * in the table of main.c. For the tool only: what stands here prints.
+ */
+#ifndef PIPC_PROLOG_VERBS_H
+#define PIPC_PROLOG_VERBS_H
+
+#include "prolog/judge.h"
+#include "runtime/base/cli.h"
+
+#define PIPC__HEALTH_NAME "pcie-ipc-health"
+
+/* Exit statuses of the verbs that give a verdict; 64 is wrong usage. */
+enum {
+    PIPC__EXIT_OK, /* ok or note; of other verbs: done */
+    PIPC__EXIT_WARN,
+    PIPC__EXIT_DRAIN,
+    PIPC__EXIT_UNKNOWN
+};
+int pipc__exit_status(pipc__severity_t verdict);
+
+/* Say what is wrong with @object, as "pcie-ipc-health: object: what; see ... --help". The status
+ * for wrong usage. */
+int pipc__verb_usage(const char *object, const char *what);
+
+/* The whole tool's --help, which each verb's --help shows. */
+extern const pipc__cli_t pipc__health_cli;
+
+/* Each verb gets its own name as argv[0] and returns the exit status. */
+int pipc__verb_check(int argc, char **argv);
+int pipc__verb_explain(int argc, char **argv);
+int pipc__verb_gate(int argc, char **argv); /* called by pipc__prolog() alone */
+int pipc__verb_links(int argc, char **argv);
+
+/* Their options, for the --help of all. */
+extern const pipc__cli_option_t pipc__check_options[], pipc__links_options[];
+
+#endif
