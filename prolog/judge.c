@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "prolog/places.h"
+
 #define VENDOR_AMD 0x1002
 #define VENDOR_INTEL 0x8086
 #define STARVED                                                                                    \
@@ -60,38 +62,6 @@ static int min_known(int a, int b)
 static const pipc__fact_t *parent_of(const judge_t *j, const pipc__fact_t *f)
 {
     return f->parent >= 0 ? &j->facts->dev[f->parent] : NULL;
-}
-
-/* The port type; where config space does not say it, the place does: root port, upstream port,
- * downstream port, upstream port of the next switch, ... */
-static int port_type(const judge_t *j, const pipc__fact_t *f)
-{
-    const pipc__fact_t *p = parent_of(j, f);
-    int above;
-
-    if (f->link.port >= 0)
-        return f->link.port;
-    if (f->gpu)
-        return PIPC__EXPRESS_ENDPOINT;
-    if (!p)
-        return PIPC__EXPRESS_ROOT;
-    above = port_type(j, p); /* ways up end: facts.h */
-    return above == PIPC__EXPRESS_ROOT || above == PIPC__EXPRESS_DOWNSTREAM
-               ? PIPC__EXPRESS_UPSTREAM
-               : PIPC__EXPRESS_DOWNSTREAM;
-}
-
-/* Is there a link between @f and the port above it? Inside a switch there is none: there, what both
- * ports say is about two other links. */
-static bool has_link(const judge_t *j, const pipc__fact_t *f)
-{
-    const pipc__fact_t *p = parent_of(j, f);
-    int own = port_type(j, f), above = p ? port_type(j, p) : -1;
-
-    if (above != PIPC__EXPRESS_ROOT && above != PIPC__EXPRESS_DOWNSTREAM)
-        return false;
-    return own != PIPC__EXPRESS_ROOT && own != PIPC__EXPRESS_DOWNSTREAM &&
-           own != PIPC__EXPRESS_INTEGRATED;
 }
 
 /* From the card's own switch to its chip there are no lanes, so that what the registers say there
@@ -290,7 +260,7 @@ static void judge_device(judge_t *j, const pipc__fact_t *f)
     }
     if (is_of_gpu(j, f))
         judge_aspm(j, f);
-    if (p && has_link(j, f)) {
+    if (p && pipc__has_link(j->facts, f)) {
         judge_link(j, p, f);
     } else if (f->gpu || (!p && f->link.port == PIPC__EXPRESS_UPSTREAM)) {
         judge_alone(j, f);
