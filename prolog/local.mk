@@ -22,7 +22,8 @@ libpipc_gate_la_SOURCES = \
 	prolog/links.c prolog/links.h \
 	prolog/output.c prolog/output.h \
 	prolog/places.c prolog/places.h \
-	prolog/snapshot.c prolog/snapshot.h
+	prolog/snapshot.c prolog/snapshot.h \
+	prolog/state.c prolog/state.h
 libpipc_gate_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(PCI_CFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS)
 libpipc_gate_la_LIBADD = libpipc-core.la libpipc-dump.la $(PCI_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 

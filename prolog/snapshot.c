@@ -3,21 +3,17 @@
 
 #include "config.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "prolog/output.h"
+#include "prolog/state.h"
 #include "runtime/base/file.h"
 
 #define LOCK "health.lock"
 #define SNAPSHOT "health.json"
-#define UNFINISHED ".health.json.new"
 #define SNAPSHOT_MAX (4 << 20)
 #define ID_MAX 64
 #define KEPT_MAX 100 /* findings, of about 400 bytes */
@@ -37,30 +33,11 @@ static const char *boot_id(char out[ID_MAX])
     return out;
 }
 
-static bool is_trusted(int fd, uid_t owner)
-{
-    struct stat st;
-
-    return fstat(fd, &st) == 0 && st.st_uid == owner && !(st.st_mode & (S_IWGRP | S_IWOTH));
-}
-
 pipc_status_t pipc__run_open(pipc__run_t *run, const char *folder, uid_t owner, pipc__error_t *err)
 {
     *run = (pipc__run_t){-1, -1, owner};
-    if (mkdir(folder, 0755) && errno != EEXIST)
-        return pipc__fail_errno(err, "%s: cannot be made", folder);
-    run->dir = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (run->dir < 0)
-        return pipc__fail_errno(err, "%s: cannot be opened", folder);
-    if (!is_trusted(run->dir, owner))
-        return pipc__fail(err, PIPC_ERR_INVALID,
-                          "%s: not ours alone to write; remove it, it is made again", folder);
-    run->lock = openat(run->dir, LOCK, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (run->lock < 0)
-        return pipc__fail_errno(err, "%s/" LOCK ": cannot be opened", folder);
-    if (flock(run->lock, LOCK_EX))
-        return pipc__fail_errno(err, "%s/" LOCK ": cannot be locked", folder);
-    return PIPC_OK;
+    pipc_status_t st = pipc__state_open(folder, owner, &run->dir, err);
+    return st ? st : pipc__state_lock(run->dir, LOCK, -1, &run->lock, err);
 }
 
 void pipc__run_close(pipc__run_t *run)
@@ -90,18 +67,16 @@ static bool is_of_now(const json_t *json, const pipc__config_t *config)
 
 bool pipc__last_check(const pipc__run_t *run, const pipc__config_t *config, pipc__findings_t *out)
 {
-    int fd = openat(run->dir, SNAPSHOT, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-    struct stat st;
-    json_t *json = NULL;
+    char *text;
+    size_t n;
+    json_t *json;
     bool good;
 
     memset(out, 0, sizeof(*out));
-    if (fd < 0)
+    if (pipc__state_read(run->dir, SNAPSHOT, run->owner, SNAPSHOT_MAX, &text, &n, NULL))
         return false;
-    if (is_trusted(fd, run->owner) && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        st.st_size < SNAPSHOT_MAX)
-        json = json_loadfd(fd, JSON_REJECT_DUPLICATES, NULL);
-    close(fd);
+    json = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
+    free(text);
     good = json && is_of_now(json, config) && pipc__findings_from_json(json, out);
     json_decref(json);
     return good;
@@ -141,20 +116,14 @@ pipc_status_t pipc__keep_check(const pipc__run_t *run, const pipc__config_t *con
                                const pipc__findings_t *findings, pipc__error_t *err)
 {
     json_t *json = whole(config, findings);
-    int fd = -1;
-    bool ok = false;
+    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    pipc_status_t st = PIPC_ERR_NOMEM;
 
-    if (!json)
-        return pipc__fail(err, PIPC_ERR_NOMEM, SNAPSHOT ": out of memory");
-    unlinkat(run->dir, UNFINISHED, 0); /* of one that was killed; the lock is ours */
-    fd = openat(run->dir, UNFINISHED, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0)
-        ok = json_dumpfd(json, fd, JSON_INDENT(2)) == 0 && write(fd, "\n", 1) == 1 &&
-             fchmod(fd, 0644) == 0;
     json_decref(json);
-    if (fd >= 0 && close(fd))
-        ok = false;
-    if (ok && renameat(run->dir, UNFINISHED, run->dir, SNAPSHOT) == 0)
-        return PIPC_OK;
-    return pipc__fail_errno(err, PIPC__RUN_FOLDER "/" SNAPSHOT ": cannot be written");
+    if (text)
+        st = pipc__state_write(run->dir, SNAPSHOT, 0644, text, strlen(text), err);
+    else
+        pipc__fail(err, st, SNAPSHOT ": out of memory");
+    free(text);
+    return st;
 }

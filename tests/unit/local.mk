@@ -208,7 +208,7 @@ tests_unit_topo_tool_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_tool_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/health tests/unit/health_guard tests/unit/health_facts tests/unit/health_text tests/unit/health_tool tests/unit/config
+check_PROGRAMS += tests/unit/health tests/unit/health_guard tests/unit/health_state tests/unit/health_facts tests/unit/health_text tests/unit/health_tool tests/unit/config
 endif
 tests_unit_health_SOURCES = tests/unit/health.c
 tests_unit_health_CFLAGS = $(UNIT_CFLAGS)
@@ -217,6 +217,9 @@ tests_unit_health_guard_SOURCES = tests/unit/health_guard.c $(GUARD)
 tests_unit_health_guard_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_guard_LDFLAGS = -Wl,--wrap=kill
 tests_unit_health_guard_LDADD = $(CMOCKA_LIBS)
+tests_unit_health_state_SOURCES = tests/unit/health_state.c
+tests_unit_health_state_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_state_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_facts_SOURCES = tests/unit/health_facts.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_facts_CFLAGS = $(UNIT_CFLAGS) $(PCI_CFLAGS)
 tests_unit_health_facts_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
