@@ -7,6 +7,8 @@ libpipc_gate_la_SOURCES = \
 	prolog/check.c prolog/check.h \
 	prolog/codes.c prolog/codes.h \
 	prolog/config_space.c prolog/config_space.h \
+	prolog/counters.c prolog/counters.h prolog/counters_json.c \
+	prolog/deltas.c prolog/deltas.h \
 	prolog/explain.c prolog/explain.h \
 	prolog/express.c prolog/express.h \
 	prolog/extended.c prolog/extended.h \

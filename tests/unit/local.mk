@@ -224,6 +224,12 @@ tests_unit_health_facts_SOURCES = tests/unit/health_facts.c tests/unit/health_tr
 tests_unit_health_facts_CFLAGS = $(UNIT_CFLAGS) $(PCI_CFLAGS)
 tests_unit_health_facts_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_facts_LDFLAGS = -Wl,--wrap=pci_get_dev
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/health_counters
+endif
+tests_unit_health_counters_SOURCES = tests/unit/health_counters.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_counters_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
+tests_unit_health_counters_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_text_SOURCES = tests/unit/health_text.c
 tests_unit_health_text_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_text_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
