@@ -7,34 +7,44 @@
 
 #define SECOND_LOOK_MS 100
 
-static pipc_status_t unreadable(pipc__findings_t *out, const char *why, pipc__error_t *err)
+/* What is wrong with a file, or with the machine as a whole, is a finding too. */
+static pipc_status_t tell(pipc__findings_t *out, pipc__code_t code, const char *why,
+                          pipc__error_t *err)
 {
-    pipc__finding_t f = {.code = PIPC__CODE_SOURCE,
-                         .severity = pipc__codes[PIPC__CODE_SOURCE].severity,
-                         .object = "node"};
+    pipc__finding_t f = {.code = code, .severity = pipc__codes[code].severity, .object = "node"};
 
     snprintf(f.seen, sizeof(f.seen), "%.*s", (int)sizeof(f.seen) - 1, why); /* cut */
-    snprintf(f.remedy, sizeof(f.remedy), "%s", pipc__codes[PIPC__CODE_SOURCE].remedy);
-    memset(out, 0, sizeof(*out));
+    snprintf(f.remedy, sizeof(f.remedy), "%s", pipc__codes[code].remedy);
     return pipc__findings_add(out, &f, err);
+}
+
+static pipc_status_t read_facts(const pipc__machine_t *source, pipc__facts_t *facts,
+                                pipc__error_t *err)
+{
+    if (source->text)
+        return pipc__facts_text(facts, source->text, err);
+    if (source->dump)
+        return pipc__facts_dump(facts, source->dump, err);
+    return pipc__facts_sysfs(facts, source->sysroot,
+                             source->all ? PIPC__LOOK_ALL : PIPC__LOOK_LINKS, err);
 }
 
 static pipc_status_t look(const pipc__machine_t *source, pipc__findings_t *out, pipc__error_t *err)
 {
     pipc__limits_t limits = pipc__limits_default();
+    pipc__error_t refused = {PIPC_OK, ""}, why = {PIPC_OK, ""};
     pipc__facts_t facts = {.n = 0};
-    pipc__error_t why = {PIPC_OK, ""};
     pipc_status_t st;
 
-    limits.gpus = source->gpus;
-    if (source->text)
-        st = pipc__facts_text(&facts, source->text, &why);
-    else if (source->dump)
-        st = pipc__facts_dump(&facts, source->dump, &why);
-    else
-        st = pipc__facts_sysfs(&facts, source->sysroot,
-                               source->all ? PIPC__LOOK_ALL : PIPC__LOOK_LINKS, &why);
-    st = st ? unreadable(out, why.text, err) : pipc__judge(&facts, &limits, out, err);
+    memset(out, 0, sizeof(*out));
+    if (source->limits.path)
+        pipc__limits_read(source->limits.path, source->limits.owner, &limits, &refused);
+    if (source->gpus > 0)
+        limits.gpus = source->gpus;
+    st = read_facts(source, &facts, &why) ? tell(out, PIPC__CODE_SOURCE, why.text, err)
+                                          : pipc__judge(&facts, &limits, out, err);
+    if (!st && refused.status)
+        st = tell(out, PIPC__CODE_RULES, refused.text, err);
     pipc__facts_free(&facts);
     return st;
 }

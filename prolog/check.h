@@ -3,14 +3,25 @@
 #ifndef PIPC_PROLOG_CHECK_H
 #define PIPC_PROLOG_CHECK_H
 
+#include <sys/types.h>
+
 #include "prolog/judge.h"
+#include "runtime/base/ini.h"
+
+/* A file that steers the judgement; a path of NULL is none. An owner of PIPC__INI_ANYBODY is for a
+ * file that the caller named. */
+typedef struct pipc__rule_file {
+    const char *path;
+    uid_t owner;
+} pipc__rule_file_t;
 
 typedef struct pipc__machine {
     const char *sysroot; /* "/" is this machine */
     const char *dump;    /* not NULL: the text of lspci -xxxx in its place */
     const char *text;    /* not NULL: what facts_text.c reads, in its place */
     bool all;            /* see PIPC__LOOK_ALL: for people; a prolog looks at links alone */
-    int gpus;            /* how many there should be; 0: not known */
+    int gpus;            /* how many there should be; 0: as limits.conf says */
+    pipc__rule_file_t limits;
 } pipc__machine_t;
 
 /* A machine that cannot be read is a finding (unknown) too. A verdict of drain is believed when a

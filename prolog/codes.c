@@ -22,7 +22,8 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "nothing to do while the GPU is idle; compare under load",
          "GPUs lower their link's speed when they have nothing to do and raise it within "
          "microseconds of work. Speed alone therefore says nothing about a fault, and no node is "
-         "drained for it."},
+         "drained for it.",
+         .no_fault = true},
     [PIPC__CODE_TARGET] =
         {"PCI004", PIPC__NOTE, "a port's target speed is set below what both ends can do",
          "if that is not meant, set the slot's speed to automatic in the firmware",
@@ -91,29 +92,73 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "The bits stay from the moment of the error until something clears them, so that they "
          "tell no time and no rate. Replays and bad packets are a link's own, and a reason to "
          "look; receiver errors alone come with changes of speed, unsupported requests with "
-         "enumeration: these are notes, as is all of a card's sound and USB functions."},
+         "enumeration: these are notes, as is all of a card's sound and USB functions.",
+         .no_fault = true, .past = true},
     [PIPC__CODE_COUNTER] =
         {"PCI017", PIPC__NOTE, "a link has had corrected errors since boot",
          "look again under load: only a number that grows tells something",
          "The kernel counts corrected errors of each device from boot. What matters is how fast "
-         "they grow, which one look does not tell."},
+         "they grow, which one look does not tell.",
+         .no_fault = true, .past = true},
     [PIPC__CODE_RECORD] =
         {"PCI018", PIPC__DRAIN, "a fatal PCIe error ended the boot before",
          "look at the device and its slot, and run a stress test before jobs do",
          "The firmware kept the error that ended the boot before, and the kernel printed it at the "
-         "next one. It was fatal to the machine and would be to a job."},
+         "next one. It was fatal to the machine and would be to a job.",
+         .past = true},
     [PIPC__CODE_LOG] =
         {"PCI019", PIPC__WARN, "the kernel's log has PCIe errors of a device",
          "compare with the device itself; under load, see whether they come back",
          "The kernel's log names the device in reports of PCIe errors, or its driver said that it "
-         "was gone. Whether it still is so, and how often it is, the log does not tell."},
+         "was gone. Whether it still is so, and how often it is, the log does not tell.",
+         .no_fault = true, .past = true},
     [PIPC__CODE_MISSING] =
         {"PCI020", PIPC__DRAIN, "there are fewer GPUs than expected",
          "power the node off and on; if a GPU stays away, reseat or replace it",
          "A GPU that did not come up at boot is in no list, so that only its number shows it."},
+    [PIPC__CODE_LANES] =
+        {"PCI026", PIPC__DRAIN, "a link has fewer lanes than it had in the baseline",
+         "reseat the card and its riser, look at the slot's bifurcation; if it is meant so, learn "
+         "the baseline again",
+         "Both ends may say that fewer lanes are all that they can do: a slot that the firmware "
+         "split in two says so, and a riser with few contacts hides what the card could. The same "
+         "card at the same place had more when the baseline was learned."},
+    [PIPC__CODE_ABILITY] =
+        {"PCI027", PIPC__WARN, "a link can do less than it could in the baseline",
+         "look at the slot's settings in the firmware; if it is meant so, learn the baseline again",
+         "The target speed that a port sets, the speed that both ends can do or the memory that a "
+         "GPU shows its peers (BAR1) is less than at the same place before. It costs bandwidth, "
+         "and nothing is broken."},
+    [PIPC__CODE_STALE] =
+        {"PCI028", PIPC__WARN, "the baseline is of another device, or of another BIOS",
+         "look whether the machine is as it should be, then learn the baseline again",
+         "A card was replaced or moved, or the BIOS was changed. What the baseline says of links "
+         "is of the machine that was, so they are not judged by it. A GPU that is in no baseline "
+         "is a note.",
+         .no_fault = true},
+    [PIPC__CODE_GONE] =
+        {"PCI029", PIPC__DRAIN, "a GPU of the baseline is not there",
+         "power the node off and on; if it stays away, reseat or replace it; if it was taken out, "
+         "learn the baseline again",
+         "A GPU that did not come up at boot is in no list, and the baseline knows where it was. "
+         "GPUs that are as many as before, at other places, are no loss but a stale baseline. A "
+         "NIC that is not there is a warning; in an excerpt that cannot be told."},
+    [PIPC__CODE_RULES] =
+        {"PCI033", PIPC__WARN, "limits.conf, the baseline or the acknowledgements are refused",
+         "correct the file, or remove it",
+         "A file that is wrong in one place, or that others can write, is not believed at all: "
+         "the node is judged by the defaults, and without a baseline.",
+         .no_fault = true},
 };
 
 static const char *const names[PIPC__SEVERITIES] = {"ok", "note", "unknown", "warn", "drain"};
+
+pipc__severity_t pipc__code_most(pipc__code_t code)
+{
+    const pipc__code_entry_t *e = &pipc__codes[code];
+
+    return e->no_fault || e->severity == PIPC__SEV_UNKNOWN ? PIPC__WARN : PIPC__DRAIN;
+}
 
 const char *pipc__severity_name(pipc__severity_t severity)
 {

@@ -4,6 +4,8 @@
 #ifndef PIPC_PROLOG_CODES_H
 #define PIPC_PROLOG_CODES_H
 
+#include <stdbool.h>
+
 /* In order: the worst finding is the verdict. "unknown" stands below "warn": what could not be
  * judged says nothing against a node, a warning does. */
 typedef enum pipc__severity {
@@ -36,6 +38,11 @@ typedef enum pipc__code {
     PIPC__CODE_RECORD,      /* PCI018 */
     PIPC__CODE_LOG,         /* PCI019 */
     PIPC__CODE_MISSING,     /* PCI020 */
+    PIPC__CODE_LANES,       /* PCI026 */
+    PIPC__CODE_ABILITY,     /* PCI027 */
+    PIPC__CODE_STALE,       /* PCI028 */
+    PIPC__CODE_GONE,        /* PCI029 */
+    PIPC__CODE_RULES,       /* PCI033 */
     PIPC__CODES
 } pipc__code_t;
 
@@ -45,9 +52,14 @@ typedef struct pipc__code_entry {
     const char *what;   /* one clause, no full stop */
     const char *remedy; /* one clause, no full stop */
     const char *why;    /* sentences: why it is judged so */
+    bool no_fault;      /* of itself no fault of the node: limits.conf cannot make it drain */
+    bool past;          /* a record of what was: an administrator can acknowledge it */
 } pipc__code_entry_t;
 
 extern const pipc__code_entry_t pipc__codes[PIPC__CODES];
+
+/* The most severe that limits.conf can make of a code: warn for what cannot be told. */
+pipc__severity_t pipc__code_most(pipc__code_t code);
 
 /* "ok", "note", "unknown", "warn", "drain" */
 const char *pipc__severity_name(pipc__severity_t severity);

@@ -6,15 +6,6 @@
 
 #define FINDINGS_MAX 65536 /* more than any machine makes: a limit against wrong input */
 
-pipc__limits_t pipc__limits_default(void)
-{
-    pipc__limits_t limits = {.gpus = 0};
-
-    for (int c = 0; c < PIPC__CODES; c++)
-        limits.severity[c] = pipc__codes[c].severity;
-    return limits;
-}
-
 static bool grow(pipc__findings_t *out)
 {
     int cap = out->cap ? 2 * out->cap : 16;

@@ -24,7 +24,7 @@ void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, cons
 
     if (x.severity > most)
         x.severity = most;
-    if (x.severity == PIPC__OK || j->status)
+    if (x.severity == PIPC__OK || j->status || (f && pipc__limits_ignores(j->limits, f, code)))
         return;
     /* The hypervisor's ports and what it lets through are not this node's to repair. */
     if (j->facts->virtual_machine && code != PIPC__CODE_LOST && x.severity == PIPC__WARN)
@@ -92,6 +92,14 @@ static bool never_trained(const judge_t *j, const pipc__fact_t *f)
     return false;
 }
 
+/* Did an administrator excuse a link of @width lanes, by either of its ends? */
+static bool is_excused(const judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f, int width)
+{
+    int a = p ? pipc__limits_width(j->limits, p) : 0, b = pipc__limits_width(j->limits, f);
+
+    return (a > 0 && width >= a) || (b > 0 && width >= b);
+}
+
 /* A GPU, or the switch of its card, whose port is not in view: what it can do itself is all there
  * is to compare with. */
 static void judge_alone(judge_t *j, const pipc__fact_t *f)
@@ -110,7 +118,7 @@ static void judge_alone(judge_t *j, const pipc__fact_t *f)
             find(j, PIPC__CODE_NO_LINK, f, "", "the link's width is not known%s", where);
         return;
     }
-    if (l->width >= l->max_width) {
+    if (l->width >= l->max_width || is_excused(j, NULL, f, l->width)) {
         find(j, PIPC__CODE_NO_PORT, f, "", "link is x%d, and its port is not in view%s", l->width,
              where);
         return;
@@ -171,6 +179,8 @@ static void judge_width(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f
             judge_slot(j, p, f);
         return;
     }
+    if (is_excused(j, p, f, min_known(a, b)))
+        return;
     snprintf(want, sizeof(want), "x%d by %s and %s", can, p->name, f->name);
     if (f->gpu && f->link.d_state == 3)
         find(j, PIPC__CODE_ASLEEP, f, want, "is in D3, where its link of x%d says nothing", now);

@@ -9,6 +9,7 @@
 
 #include "prolog/codes.h"
 #include "prolog/facts.h"
+#include "prolog/limits.h"
 
 typedef struct pipc__finding {
     pipc__code_t code;
@@ -24,14 +25,6 @@ typedef struct pipc__findings {
     int n, cap;
     pipc__severity_t verdict; /* the worst of them; ok without any */
 } pipc__findings_t;
-
-typedef struct pipc__limits {
-    pipc__severity_t severity[PIPC__CODES];
-    int gpus; /* as many should be there; 0: not known */
-} pipc__limits_t;
-
-/* The severities of codes.h. */
-pipc__limits_t pipc__limits_default(void);
 
 /* PIPC_ERR_NOMEM is all that can go wrong. The caller releases @out, also then. */
 pipc_status_t pipc__judge(const pipc__facts_t *facts, const pipc__limits_t *limits,

@@ -104,19 +104,23 @@ void pipc__judge_errors(judge_t *j, const pipc__fact_t *f)
     judge_acs(j, f);
     judge_status(j, f);
     if (f->errors > 0)
-        pipc__judge_find(j, PIPC__CODE_COUNTER, PIPC__NOTE, f, "",
+        pipc__judge_find(j, PIPC__CODE_COUNTER, PIPC__DRAIN, f, "",
                          "%lld corrected errors of its link since boot", (long long)f->errors);
 }
 
 static void judge_event(judge_t *j, const pipc__event_t *e)
 {
-    pipc__fact_t f = {.companion = e->companion};
+    pipc__fact_t f = {.companion = e->companion, .vendor = -1, .device = -1};
     pipc__severity_t most;
     char text[150];
 
-    for (int i = 0; i < j->facts->n; i++)
-        if (strcmp(j->facts->dev[i].name, e->name) == 0)
-            f.companion |= j->facts->dev[i].companion;
+    for (int i = 0; i < j->facts->n; i++) {
+        const pipc__fact_t *d = &j->facts->dev[i];
+        if (strcmp(d->name, e->name) != 0)
+            continue;
+        f.companion |= d->companion;
+        f.vendor = d->vendor, f.device = d->device;
+    }
     snprintf(f.name, sizeof(f.name), "%s", e->name);
     switch (e->kind) {
     case PIPC__EVENT_RECORD:

@@ -4,6 +4,7 @@
 noinst_LTLIBRARIES += libpipc-gate.la
 libpipc_gate_la_SOURCES = \
 	runtime/base/config.c runtime/base/config.h \
+	runtime/base/ini.c runtime/base/ini.h \
 	prolog/check.c prolog/check.h \
 	prolog/codes.c prolog/codes.h \
 	prolog/config_space.c prolog/config_space.h \
@@ -21,6 +22,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/judge.c prolog/judge.h \
 	prolog/judge_errors.c prolog/judging.h \
 	prolog/kernel_log.c prolog/kernel_log.h \
+	prolog/limits.c prolog/limits.h \
 	prolog/links.c prolog/links.h \
 	prolog/output.c prolog/output.h \
 	prolog/places.c prolog/places.h \
@@ -34,7 +36,8 @@ GUARD = prolog/guard.c prolog/guard.h prolog/prolog.c prolog/prolog.h prolog/say
 	prolog/epilog.c prolog/epilog.h spank/stepdir.c spank/stepdir.h \
 	runtime/base/error.c runtime/base/error.h
 GATE_PATHS = -DPIPC_CHECKER='"$(pkglibexecdir)/gate"' -DPIPC_LIBEXEC='"$(pkglibexecdir)"' \
-	-DPIPC_CONFIG='"$(sysconfdir)/pcie-ipc/pcie-ipc.conf"'
+	-DPIPC_CONFIG='"$(sysconfdir)/pcie-ipc/pcie-ipc.conf"' \
+	-DPIPC_LIMITS='"$(sysconfdir)/pcie-ipc/limits.conf"'
 
 sbin_PROGRAMS = pcie-ipc-health
 pcie_ipc_health_SOURCES = prolog/health_main.c $(GUARD)

@@ -9,7 +9,7 @@
 #include "prolog/output.h"
 #include "prolog/verbs.h"
 
-enum { OPT_SYSROOT = 256, OPT_DUMP, OPT_TEXT, OPT_GPUS, OPT_JSON };
+enum { OPT_SYSROOT = 256, OPT_DUMP, OPT_TEXT, OPT_GPUS, OPT_LIMITS, OPT_JSON };
 
 const pipc__cli_option_t pipc__check_options[] = {
     {"sysroot", "DIR", "read a captured machine: DIR holds sys and proc", OPT_SYSROOT},
@@ -17,6 +17,7 @@ const pipc__cli_option_t pipc__check_options[] = {
     {"text", "FILE", "read lspci -vvv, setpci or a kernel's log, as pasted into a ticket",
      OPT_TEXT},
     {"gpus", "N", "as many GPUs should be there", OPT_GPUS},
+    {"limits", "FILE", "judge by this limits.conf", OPT_LIMITS},
     {"json", NULL, "print JSON", OPT_JSON},
     {NULL, NULL, NULL, 0},
 };
@@ -53,6 +54,9 @@ static int take(void *wants, int id, const char *value)
         break;
     case OPT_GPUS:
         return take_number(value, &w->source.gpus);
+    case OPT_LIMITS:
+        w->source.limits = (pipc__rule_file_t){value, PIPC__INI_ANYBODY};
+        break;
     default:
         w->json = true;
         break;
@@ -78,6 +82,16 @@ static int print_json(const pipc__findings_t *findings)
     return failed;
 }
 
+/* Without another machine it is this one, with its own files. */
+void pipc__check_here(pipc__machine_t *m)
+{
+    if (m->sysroot || m->dump || m->text)
+        return;
+    m->sysroot = "/";
+    if (!m->limits.path)
+        m->limits.path = PIPC_LIMITS;
+}
+
 int pipc__verb_check(int argc, char **argv)
 {
     wants_t w = {.source = {.gpus = 0}};
@@ -90,8 +104,7 @@ int pipc__verb_check(int argc, char **argv)
     if (!!w.source.sysroot + !!w.source.dump + !!w.source.text > 1)
         return pipc__verb_usage("--sysroot, --dump and --text", "one machine at a time");
     w.source.all = true;
-    if (!w.source.sysroot)
-        w.source.sysroot = "/";
+    pipc__check_here(&w.source);
     if (pipc__check(&w.source, &findings, &err)) {
         fprintf(stderr, PIPC__HEALTH_NAME ": %s\n", err.text);
         pipc__findings_free(&findings);

@@ -4,7 +4,7 @@
 #ifndef PIPC_PROLOG_VERBS_H
 #define PIPC_PROLOG_VERBS_H
 
-#include "prolog/judge.h"
+#include "prolog/check.h"
 #include "runtime/base/cli.h"
 
 #define PIPC__HEALTH_NAME "pcie-ipc-health"
@@ -30,6 +30,9 @@ int pipc__verb_check(int argc, char **argv);
 int pipc__verb_explain(int argc, char **argv);
 int pipc__verb_gate(int argc, char **argv); /* called by pipc__prolog() alone */
 int pipc__verb_links(int argc, char **argv);
+
+/* Make it this machine, by the files below /etc, unless it is another. */
+void pipc__check_here(pipc__machine_t *machine);
 
 /* Their options, for the --help of all. */
 extern const pipc__cli_option_t pipc__check_options[], pipc__links_options[];

@@ -457,12 +457,12 @@ static void a_line_names_object_seen_expected_and_remedy(void **state)
 
 static void codes_are_numbered_in_order(void **state)
 {
-    char want[16];
-
     (void)state;
     for (int c = 0; c < PIPC__CODES; c++) {
-        snprintf(want, sizeof(want), "PCI%03d", c + 1);
-        assert_string_equal(pipc__codes[c].name, want);
+        const char *name = pipc__codes[c].name;
+        assert_int_equal(strlen(name), 6);
+        assert_int_equal(strncmp(name, "PCI", 3), 0);
+        assert_true(c == 0 || strcmp(pipc__codes[c - 1].name, name) < 0);
         assert_non_null(pipc__codes[c].what);
         assert_non_null(pipc__codes[c].remedy);
     }

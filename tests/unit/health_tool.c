@@ -173,7 +173,7 @@ static void read_back(FILE *f, char *out, size_t cap)
 
 static gated_t run_gate(void)
 {
-    const pipc__gate_t gate = {config, folder, geteuid()};
+    const pipc__gate_t gate = {.config = config, .run = folder, .owner = geteuid()};
     FILE *say = tmpfile(), *record = tmpfile();
     gated_t g;
 
