@@ -116,6 +116,37 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
         {"PCI020", PIPC__DRAIN, "there are fewer GPUs than expected",
          "power the node off and on; if a GPU stays away, reseat or replace it",
          "A GPU that did not come up at boot is in no list, so that only its number shows it."},
+    [PIPC__CODE_BAR] =
+        {"PCI021", PIPC__NOTE, "a GPU shows a small part of its memory (BAR 1)",
+         "switch on Resizable BAR and decoding above 4G in the firmware",
+         "Peers and NICs reach a GPU's memory through a window in the address space of PCIe. Where "
+         "it is small, mappings of peers' memory are few or fail; some drivers then go through "
+         "host memory."},
+    [PIPC__CODE_IOMMU] =
+        {"PCI022", PIPC__WARN, "the IOMMU translates what GPUs send to each other",
+         "on a node without virtual machines boot with iommu=pt, or switch the IOMMU off",
+         "With a group of the type DMA the addresses that a GPU writes to are translated. Together "
+         "with ACS that redirects, peers' writes take the way through the IOMMU, which is slow "
+         "and has lost them without an error. Alone it is a note."},
+    [PIPC__CODE_DRIVER] =
+        {"PCI023", PIPC__WARN, "a GPU's driver reports errors of the hardware (Xid) in the log",
+         "reset the GPU or power the node off and on; if it comes back, replace it",
+         "NVIDIA's driver gives each error a number. Those that programs cause are not told; those "
+         "of memory, links, firmware and power are, and numbers that are not known here are "
+         "notes. Whether the GPU is still sick the log does not tell."},
+    [PIPC__CODE_UNCOUNTED] =
+        {"PCI024", PIPC__NOTE,
+         "the kernel does not count PCIe errors: its AER service is not bound",
+         "to have them counted let the kernel handle AER (firmware), or boot with "
+         "pcie_ports=native",
+         "Where the firmware keeps errors to itself the counters in sysfs are there and stay 0, "
+         "which says nothing. Look in the log for what the firmware reports."},
+    [PIPC__CODE_NVML] =
+        {"PCI025", PIPC__NOTE, "what NVML says of a GPU is worth a look",
+         "nvidia-smi -pm 1, or nvidia-persistenced; compare replays under load",
+         "Without persistence mode the driver lets a GPU go when its last program ends, and starts "
+         "it anew for the next. Replays are packets that were sent again since the driver "
+         "started, of which only the rate tells something. Asked only with --nvml."},
     [PIPC__CODE_LANES] =
         {"PCI026", PIPC__DRAIN, "a link has fewer lanes than it had in the baseline",
          "reseat the card and its riser, look at the slot's bifurcation; if it is meant so, learn "

@@ -38,6 +38,11 @@ typedef enum pipc__code {
     PIPC__CODE_RECORD,      /* PCI018 */
     PIPC__CODE_LOG,         /* PCI019 */
     PIPC__CODE_MISSING,     /* PCI020 */
+    PIPC__CODE_BAR,         /* PCI021 */
+    PIPC__CODE_IOMMU,       /* PCI022 */
+    PIPC__CODE_DRIVER,      /* PCI023 */
+    PIPC__CODE_UNCOUNTED,   /* PCI024 */
+    PIPC__CODE_NVML,        /* PCI025 */
     PIPC__CODE_LANES,       /* PCI026 */
     PIPC__CODE_ABILITY,     /* PCI027 */
     PIPC__CODE_STALE,       /* PCI028 */

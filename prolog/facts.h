@@ -36,18 +36,35 @@ typedef struct pipc__fact {
 typedef enum pipc__event_kind {
     PIPC__EVENT_CORRECTED,
     PIPC__EVENT_UNCORRECTED,
-    PIPC__EVENT_RECORD, /* fatal, and found by the firmware's record at the next boot */
-    PIPC__EVENT_LOST    /* the driver says that the device is gone */
+    PIPC__EVENT_RECORD,    /* fatal, and found by the firmware's record at the next boot */
+    PIPC__EVENT_LOST,      /* the driver, or the kernel, says that the device is gone */
+    PIPC__EVENT_LINK_DOWN, /* of a port: the link below it went down, or did not come up */
+    PIPC__EVENT_RETRAINED, /* ... had to be trained anew */
+    PIPC__EVENT_NARROW,    /* enumeration found a link on its way with fewer lanes than it has */
+    PIPC__EVENT_XID,       /* NVIDIA's driver gives it a number (xid.h) */
+    PIPC__EVENT_NO_START,  /* the driver could not start the GPU */
+    PIPC__EVENT_HARDWARE,  /* the driver counts errors of the chip or its memory, uncorrected */
+    PIPC__EVENT_GIVEN_UP,  /* the driver could not reset it */
+    PIPC__EVENT_KINDS
 } pipc__event_kind_t;
+
+typedef struct pipc__event_time {
+    long seconds;  /* since boot; -1: not told */
+    char wall[25]; /* as the log has it; "": not told */
+} pipc__event_time_t;
 
 /* What a kernel's log says of a device, lines of one kind together. */
 typedef struct pipc__event {
     char name[PIPC__FACT_NAME_MAX];
     pipc__event_kind_t kind;
+    int xid;       /* of PIPC__EVENT_XID; else 0 */
     uint32_t bits; /* of the AER status, masked ones aside; 0: not told, or no line told any */
     bool told;
-    bool companion; /* its driver is one for sound or USB */
+    bool companion;               /* its driver is one for sound or USB */
+    int width, can;               /* of PIPC__EVENT_NARROW: lanes there, and of the device */
+    char at[PIPC__FACT_NAME_MAX]; /* ... the port above the narrow link, or "" */
     int count;
+    pipc__event_time_t last;
 } pipc__event_t;
 
 typedef struct pipc__facts {
@@ -55,6 +72,7 @@ typedef struct pipc__facts {
     int n;
     bool virtual_machine; /* its ports may be invented */
     bool excerpt;         /* what is not in it may be there all the same */
+    bool log;             /* a kernel's log was read, or lines of one */
     pipc__event_t *event; /* in order of their first line */
     int events;
 } pipc__facts_t;

@@ -510,7 +510,8 @@ pipc_status_t pipc__facts_parse(pipc__facts_t *facts, char *text, const char *fr
             *next++ = '\0';
         st = one_line(&r, line, from, err);
     }
-    if (!st && r.n == 0 && facts->events == 0)
+    pipc__kernel_log_end(&r.log);
+    if (!st && r.n == 0 && !facts->log)
         st = pipc__fail(err, PIPC_ERR_INVALID,
                         "%s: no device and no error in it; lspci -vvv, as root, writes such a text",
                         from);

@@ -26,8 +26,9 @@ void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, cons
         x.severity = most;
     if (x.severity == PIPC__OK || j->status || (f && pipc__limits_ignores(j->limits, f, code)))
         return;
-    /* The hypervisor's ports and what it lets through are not this node's to repair. */
-    if (j->facts->virtual_machine && code != PIPC__CODE_LOST && x.severity == PIPC__WARN)
+    /* The hypervisor's ports and what it lets through are not this node's to repair; the GPU is. */
+    if (j->facts->virtual_machine && code != PIPC__CODE_LOST && code != PIPC__CODE_DRIVER &&
+        x.severity == PIPC__WARN)
         x.severity = PIPC__NOTE;
     va_start(ap, fmt);
     vsnprintf(x.seen, sizeof(x.seen), fmt, ap);

@@ -1,6 +1,5 @@
-/* prolog/judge_errors.c - what is said of errors, and of ACS: nothing of it but a fatal record
- * drains. Status bits stick, and a kernel's log and its counters begin at boot: they tell that
- * something happened, and no rate.
+/* prolog/judge_errors.c - what is said of errors, and of ACS: nothing of it drains. Status bits
+ * stick, and a kernel's counters begin at boot: they tell that something happened, and no rate.
  */
 #include <stdio.h>
 #include <string.h>
@@ -45,15 +44,22 @@ static const char *names(uint32_t bits, const bit_t *table, size_t n, char *out,
     return out;
 }
 
-#define NAMES(bits, table, out)                                                                    \
-    names(bits, table, sizeof(table) / sizeof((table)[0]), out, sizeof(out))
+const char *pipc__corrected_names(uint32_t bits, char *out, size_t cap)
+{
+    return names(bits, corrected, sizeof(corrected) / sizeof(corrected[0]), out, cap);
+}
 
-static pipc__severity_t most_of_corrected(int64_t bits, bool companion)
+const char *pipc__uncorrected_names(uint32_t bits, char *out, size_t cap)
+{
+    return names(bits, uncorrected, sizeof(uncorrected) / sizeof(uncorrected[0]), out, cap);
+}
+
+pipc__severity_t pipc__corrected_most(int64_t bits, bool companion)
 {
     return bits & PIPC__CE_SICK && !companion ? PIPC__WARN : PIPC__NOTE;
 }
 
-static pipc__severity_t most_of_uncorrected(int64_t bits, bool companion)
+pipc__severity_t pipc__uncorrected_most(int64_t bits, bool companion)
 {
     return bits & ~PIPC__UE_UNSUPPORTED && !companion ? PIPC__WARN : PIPC__NOTE;
 }
@@ -64,14 +70,15 @@ static void judge_status(judge_t *j, const pipc__fact_t *f)
     char text[150];
 
     if (f->more.uncorrected > 0)
-        pipc__judge_find(j, PIPC__CODE_STATUS,
-                         most_of_uncorrected(f->more.uncorrected, f->companion), f, "",
-                         "uncorrected errors at some time: %s",
-                         NAMES((uint32_t)f->more.uncorrected, uncorrected, text));
+        pipc__judge_find(
+            j, PIPC__CODE_STATUS, pipc__uncorrected_most(f->more.uncorrected, f->companion), f, "",
+            "uncorrected errors at some time: %s",
+            pipc__uncorrected_names((uint32_t)f->more.uncorrected, text, sizeof(text)));
     if (f->more.corrected > 0)
-        pipc__judge_find(j, PIPC__CODE_STATUS, most_of_corrected(f->more.corrected, f->companion),
-                         f, "", "corrected errors at some time: %s",
-                         NAMES((uint32_t)f->more.corrected, corrected, text));
+        pipc__judge_find(j, PIPC__CODE_STATUS,
+                         pipc__corrected_most(f->more.corrected, f->companion), f, "",
+                         "corrected errors at some time: %s",
+                         pipc__corrected_names((uint32_t)f->more.corrected, text, sizeof(text)));
 }
 
 /* Between GPUs is a port with some of them below it and others not. Where not all may be in view,
@@ -94,7 +101,8 @@ static void judge_acs(judge_t *j, const pipc__fact_t *f)
         !(f->more.acs & PIPC__ACS_REDIRECTS) || !is_between(j, f))
         return;
     pipc__judge_find(j, PIPC__CODE_ACS, PIPC__DRAIN, f, "off between GPUs", "ACS redirects: %s",
-                     NAMES((uint32_t)f->more.acs, redirects, text));
+                     names((uint32_t)f->more.acs, redirects,
+                           sizeof(redirects) / sizeof(redirects[0]), text, sizeof(text)));
 }
 
 void pipc__judge_errors(judge_t *j, const pipc__fact_t *f)
@@ -106,45 +114,4 @@ void pipc__judge_errors(judge_t *j, const pipc__fact_t *f)
     if (f->errors > 0)
         pipc__judge_find(j, PIPC__CODE_COUNTER, PIPC__DRAIN, f, "",
                          "%lld corrected errors of its link since boot", (long long)f->errors);
-}
-
-static void judge_event(judge_t *j, const pipc__event_t *e)
-{
-    pipc__fact_t f = {.companion = e->companion, .vendor = -1, .device = -1};
-    pipc__severity_t most;
-    char text[150];
-
-    for (int i = 0; i < j->facts->n; i++) {
-        const pipc__fact_t *d = &j->facts->dev[i];
-        if (strcmp(d->name, e->name) != 0)
-            continue;
-        f.companion |= d->companion;
-        f.vendor = d->vendor, f.device = d->device;
-    }
-    snprintf(f.name, sizeof(f.name), "%s", e->name);
-    switch (e->kind) {
-    case PIPC__EVENT_RECORD:
-        pipc__judge_find(j, PIPC__CODE_RECORD, PIPC__DRAIN, &f, "", "fatal error: %s",
-                         NAMES(e->bits, uncorrected, text));
-        break;
-    case PIPC__EVENT_LOST:
-        pipc__judge_find(j, PIPC__CODE_LOG, PIPC__WARN, &f, "", "its driver lost it, says the log");
-        break;
-    case PIPC__EVENT_UNCORRECTED:
-        most = e->told ? most_of_uncorrected(e->bits, f.companion) : PIPC__WARN;
-        pipc__judge_find(j, PIPC__CODE_LOG, most, &f, "", "the log has uncorrected errors: %s",
-                         e->told ? NAMES(e->bits, uncorrected, text) : "of a kind not told");
-        break;
-    case PIPC__EVENT_CORRECTED:
-        most = e->told || f.companion ? most_of_corrected(e->bits, f.companion) : PIPC__WARN;
-        pipc__judge_find(j, PIPC__CODE_LOG, most, &f, "", "the log has corrected errors: %s",
-                         e->told ? NAMES(e->bits, corrected, text) : "of a kind not told");
-        break;
-    }
-}
-
-void pipc__judge_events(judge_t *j)
-{
-    for (int i = 0; i < j->facts->events && !j->status; i++)
-        judge_event(j, &j->facts->event[i]);
 }

@@ -30,4 +30,10 @@ void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, cons
 void pipc__judge_errors(judge_t *j, const pipc__fact_t *f);
 void pipc__judge_events(judge_t *j);
 
+/* The names of AER status bits, "replay rollover, replay timeout"; how severe they are at most. */
+const char *pipc__corrected_names(uint32_t bits, char *out, size_t cap);
+const char *pipc__uncorrected_names(uint32_t bits, char *out, size_t cap);
+pipc__severity_t pipc__corrected_most(int64_t bits, bool companion);
+pipc__severity_t pipc__uncorrected_most(int64_t bits, bool companion);
+
 #endif

@@ -20,14 +20,17 @@ libpipc_gate_la_SOURCES = \
 	prolog/findings.c \
 	prolog/gate.c prolog/gate.h \
 	prolog/judge.c prolog/judge.h \
-	prolog/judge_errors.c prolog/judging.h \
+	prolog/judge_errors.c prolog/judge_log.c prolog/judging.h \
+	prolog/kernel_driver.c prolog/kernel_line.h \
+	prolog/kernel_port.c prolog/kernel_record.c prolog/kernel_time.c \
 	prolog/kernel_log.c prolog/kernel_log.h \
 	prolog/limits.c prolog/limits.h \
 	prolog/links.c prolog/links.h \
 	prolog/output.c prolog/output.h \
 	prolog/places.c prolog/places.h \
 	prolog/snapshot.c prolog/snapshot.h \
-	prolog/state.c prolog/state.h
+	prolog/state.c prolog/state.h \
+	prolog/xid.c prolog/xid.h
 libpipc_gate_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(PCI_CFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS)
 libpipc_gate_la_LIBADD = libpipc-core.la libpipc-dump.la $(PCI_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 

@@ -164,36 +164,6 @@ static const pasted_t pasted[] = {
      "43:00.0 Processing accelerators: Intel\nExpress (v2) Root Complex Integrated Endpoint\n"
      "44:00.0 Processing accelerators: Intel\nExpress (v2) Root Complex Integrated Endpoint\n",
      "warn 0000:42:00.0:PCI015"},
-    /* a kernel's log */
-    {"corrected, in the log",
-     "[ 7.1] pcieport 0000:16:02.0: AER: Corrected error message received from 0000:16:02.0\n"
-     "[ 7.2] pcieport 0000:16:02.0: PCIe Bus Error: severity=Correctable, type=Data Link Layer\n"
-     "[ 7.3] pcieport 0000:16:02.0:   device [8086:2032] error status/mask=00000040/00002000\n",
-     "warn 0000:16:02.0:PCI019 node:PCI013"},
-    {"... and masked",
-     "pcieport 0000:16:02.0: PCIe Bus Error: severity=Correctable\n"
-     "pcieport 0000:16:02.0:   device [8086:2032] error status/mask=00002040/00002040\n",
-     "note node:PCI013 0000:16:02.0:PCI019"},
-    {"... of a sound driver", "snd_hda_intel 0000:41:00.1: PCIe Bus Error: severity=Correctable\n",
-     "note node:PCI013 0000:41:00.1:PCI019"},
-    {"uncorrected, in the log",
-     "nvidia 0000:41:00.0: PCIe Bus Error: severity=Uncorrected (Non-Fatal), type=Transaction\n",
-     "warn 0000:41:00.0:PCI019 node:PCI013"},
-    {"the record of the boot before",
-     "BERT: Error records from previous boot:\n"
-     "[Hardware Error]: event severity: fatal\n"
-     "[Hardware Error]:   section_type: PCIe error\n"
-     "[Hardware Error]:   device_id: 0000:16:02.0\n"
-     "[Hardware Error]:   aer_uncor_status: 0x00000020, aer_uncor_mask: 0x00100000\n",
-     "drain 0000:16:02.0:PCI018 node:PCI013"},
-    {"a corrected record",
-     "[Hardware Error]: event severity: corrected\n[Hardware Error]:   device_id: 0000:16:02.0\n"
-     "[Hardware Error]:   aer_uncor_status: 0x00000000, aer_uncor_mask: 0x00100000\n",
-     "fails"},
-    {"lost, says the driver",
-     "NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the bus.\n",
-     "warn 0000:41:00.0:PCI019 node:PCI013"},
-    {"an Xid of a program", "NVRM: Xid (PCI:0000:41:00): 31, pid=812, MMU Fault\n", "fails"},
     /* nothing to read */
     {"prose", "the job hangs since Tuesday\nplease help\n", "fails"},
     {"empty", "", "fails"},

@@ -1,0 +1,93 @@
+/* prolog/kernel_driver.c - what GPUs' drivers say in a kernel's log
+ *
+ *     NVRM: Xid (PCI:0000:41:00): 79, pid=1, GPU has fallen off the bus.
+ *     NVRM: Xid (0000:41:00): 31, ...                                   older drivers
+ *     NVRM: GPU 0000:41:00.0: RmInitAdapter failed! (0x24:0xffff:1220)
+ *     amdgpu 0000:c3:00.0: amdgpu: 1 uncorrectable hardware errors detected in umc block
+ *     xe 0000:03:00.0: [drm] *ERROR* CRITICAL: Xe has declared device 0000:03:00.0 as wedged.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "prolog/kernel_line.h"
+
+/* "Xid (PCI:0000:41:00): 79": the address has no function there. */
+static bool xid(pipc__kernel_log_t *log, const char *line)
+{
+    const char *at = strstr(line, "Xid ("), *close = at ? strchr(at, ')') : NULL;
+    char text[PIPC__NAME_MAX], name[PIPC__FACT_NAME_MAX], *end;
+    pipc__pci_addr_t addr;
+
+    if (!close || close[1] != ':')
+        return false;
+    at += strlen("Xid (");
+    at += strncmp(at, "PCI:", 4) == 0 ? 4 : 0;
+    long number = strtol(close + 2, &end, 10);
+    if (end == close + 2 || number < 1 || number > 9999 || close - at >= 32)
+        return true;
+    snprintf(text, sizeof(text), "%.*s%s", (int)(close - at), at,
+             memchr(at, '.', (size_t)(close - at)) ? "" : ".0");
+    if (pipc__pci_parse(text, &addr)) {
+        pipc__pci_format(addr, name);
+        pipc__kernel_count(log, name, PIPC__EVENT_XID, (int)number);
+    }
+    return true;
+}
+
+static const struct {
+    const char *words;
+    pipc__event_kind_t kind;
+} table[] = {
+    {"fallen off the bus", PIPC__EVENT_LOST},
+    {"device inaccessible", PIPC__EVENT_LOST},
+    {"config space inaccessible", PIPC__EVENT_LOST},
+    {"Refused to change power state", PIPC__EVENT_LOST}, /* before 5.6 */
+    {"lost from bus", PIPC__EVENT_LOST},
+    {"lost from the bus", PIPC__EVENT_LOST},
+    {"device recovery failed", PIPC__EVENT_LOST},
+    {"RmInitAdapter failed", PIPC__EVENT_NO_START},
+    {"rm_init_adapter failed", PIPC__EVENT_NO_START},
+    {"Fatal error during GPU init", PIPC__EVENT_NO_START},
+    {"uncorrectable hardware error", PIPC__EVENT_HARDWARE},
+    {"GPU Recovery Failed", PIPC__EVENT_GIVEN_UP},
+    {"GPU reset end with ret = -", PIPC__EVENT_GIVEN_UP},
+    {"wedged", PIPC__EVENT_GIVEN_UP},
+};
+
+/* NVIDIA's driver writes some reports in several lines, the address in the first. */
+static bool name_of(const pipc__kernel_log_t *log, const char *line, char name[PIPC__FACT_NAME_MAX])
+{
+    if (pipc__kernel_name(line, name))
+        return true;
+    if (!strstr(line, "NVRM:") || !log->nvidia[0])
+        return false;
+    memcpy(name, log->nvidia, PIPC__FACT_NAME_MAX);
+    return true;
+}
+
+/* "0 uncorrectable hardware errors" is a count that is well. */
+static bool counts_none(const char *line, const char *at)
+{
+    return at - line >= 3 && strncmp(at - 3, " 0 ", 3) == 0;
+}
+
+bool pipc__kernel_take_driver(pipc__kernel_log_t *log, const char *line)
+{
+    char name[PIPC__FACT_NAME_MAX];
+
+    if (xid(log, line))
+        return true;
+    if (strstr(line, "NVRM: The NVIDIA GPU "))
+        pipc__kernel_name(line, log->nvidia);
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const char *at = strcasestr(line, table[i].words);
+        if (!at)
+            continue;
+        if (!counts_none(line, at) && name_of(log, line, name))
+            pipc__kernel_count(log, name, table[i].kind, 0);
+        return true;
+    }
+    return false;
+}
