@@ -5,6 +5,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "prolog/identity.h"
+#include "prolog/judge_baseline.h"
+
 #define SECOND_LOOK_MS 100
 
 /* What is wrong with a file, or with the machine as a whole, is a finding too. */
@@ -18,34 +21,54 @@ static pipc_status_t tell(pipc__findings_t *out, pipc__code_t code, const char *
     return pipc__findings_add(out, &f, err);
 }
 
-static pipc_status_t read_facts(const pipc__machine_t *source, pipc__facts_t *facts,
+static pipc__look_t look_of(const pipc__machine_t *source)
+{
+    return source->all ? PIPC__LOOK_ALL : PIPC__LOOK_LINKS;
+}
+
+pipc_status_t pipc__check_facts(const pipc__machine_t *source, pipc__facts_t *facts,
                                 pipc__error_t *err)
 {
+    pipc_status_t st;
+
     if (source->text)
         return pipc__facts_text(facts, source->text, err);
     if (source->dump)
         return pipc__facts_dump(facts, source->dump, err);
-    return pipc__facts_sysfs(facts, source->sysroot,
-                             source->all ? PIPC__LOOK_ALL : PIPC__LOOK_LINKS, err);
+    st = pipc__facts_sysfs(facts, source->sysroot, look_of(source), err);
+    if (!st)
+        pipc__identity_read(source->sysroot, facts);
+    return st;
+}
+
+static pipc_status_t judge(const pipc__machine_t *source, const pipc__facts_t *facts,
+                           const pipc__rules_t *rules, pipc__findings_t *out, pipc__error_t *err)
+{
+    pipc_status_t st = pipc__judge(facts, &rules->limits, out, err);
+
+    if (!st)
+        st = pipc__judge_baseline(facts, &rules->limits, &rules->baseline, look_of(source), out,
+                                  err);
+    return st;
 }
 
 static pipc_status_t look(const pipc__machine_t *source, pipc__findings_t *out, pipc__error_t *err)
 {
-    pipc__limits_t limits = pipc__limits_default();
-    pipc__error_t refused = {PIPC_OK, ""}, why = {PIPC_OK, ""};
+    pipc__error_t why = {PIPC_OK, ""};
     pipc__facts_t facts = {.n = 0};
+    pipc__rules_t rules;
     pipc_status_t st;
 
     memset(out, 0, sizeof(*out));
-    if (source->limits.path)
-        pipc__limits_read(source->limits.path, source->limits.owner, &limits, &refused);
+    pipc__rules_read(source->limits, source->baseline, &rules);
     if (source->gpus > 0)
-        limits.gpus = source->gpus;
-    st = read_facts(source, &facts, &why) ? tell(out, PIPC__CODE_SOURCE, why.text, err)
-                                          : pipc__judge(&facts, &limits, out, err);
-    if (!st && refused.status)
-        st = tell(out, PIPC__CODE_RULES, refused.text, err);
+        rules.limits.gpus = source->gpus;
+    st = pipc__check_facts(source, &facts, &why) ? tell(out, PIPC__CODE_SOURCE, why.text, err)
+                                                 : judge(source, &facts, &rules, out, err);
+    for (int i = 0; i < rules.n_refused && !st; i++)
+        st = tell(out, PIPC__CODE_RULES, rules.refused[i].text, err);
     pipc__facts_free(&facts);
+    pipc__rules_free(&rules);
     return st;
 }
 

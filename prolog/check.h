@@ -3,17 +3,8 @@
 #ifndef PIPC_PROLOG_CHECK_H
 #define PIPC_PROLOG_CHECK_H
 
-#include <sys/types.h>
-
 #include "prolog/judge.h"
-#include "runtime/base/ini.h"
-
-/* A file that steers the judgement; a path of NULL is none. An owner of PIPC__INI_ANYBODY is for a
- * file that the caller named. */
-typedef struct pipc__rule_file {
-    const char *path;
-    uid_t owner;
-} pipc__rule_file_t;
+#include "prolog/rules.h"
 
 typedef struct pipc__machine {
     const char *sysroot; /* "/" is this machine */
@@ -21,8 +12,14 @@ typedef struct pipc__machine {
     const char *text;    /* not NULL: what facts_text.c reads, in its place */
     bool all;            /* see PIPC__LOOK_ALL: for people; a prolog looks at links alone */
     int gpus;            /* how many there should be; 0: as limits.conf says */
-    pipc__rule_file_t limits;
+    pipc__rule_file_t limits, baseline;
 } pipc__machine_t;
+
+/* Read the facts of @source, and who each device is. The caller releases them, also after a
+ * failure.
+ */
+pipc_status_t pipc__check_facts(const pipc__machine_t *source, pipc__facts_t *facts,
+                                pipc__error_t *err);
 
 /* A machine that cannot be read is a finding (unknown) too. A verdict of drain is believed when a
  * second look, a moment later, gives it too: a link may be in training at the first. Fails only

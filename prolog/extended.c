@@ -11,10 +11,11 @@
 #define FIRST 0x100
 #define HOPS_MAX 96 /* no device has as many: more is a loop */
 
-enum { ID_AER = 0x0001, ID_ACS = 0x000d };
+enum { ID_AER = 0x0001, ID_SERIAL = 0x0003, ID_ACS = 0x000d };
 
-/* Offsets from AER's, and from ACS's, header */
+/* Offsets from a capability's header */
 enum { UE_STATUS = 0x04, UE_MASK = 0x08, CE_STATUS = 0x10, CE_MASK = 0x14, AER_END = 0x18 };
+enum { SERIAL_LOW = 0x04, SERIAL_HIGH = 0x08, SERIAL_END = 0x0c };
 enum { ACS_CONTROL = 0x06, ACS_END = 0x08 };
 
 static uint32_t dword(const unsigned char *config, size_t at)
@@ -36,6 +37,8 @@ static size_t size_of(uint32_t header)
     switch (header & 0xffff) {
     case ID_AER:
         return AER_END;
+    case ID_SERIAL:
+        return SERIAL_END;
     case ID_ACS:
         return ACS_END;
     default:
@@ -50,7 +53,7 @@ static bool is_header(uint32_t header)
 
 pipc__extended_t pipc__extended_unknown(void)
 {
-    return (pipc__extended_t){-1, -1, -1};
+    return (pipc__extended_t){-1, -1, -1, 0};
 }
 
 pipc__extended_t pipc__extended_decode(const unsigned char *config, size_t bytes)
@@ -67,6 +70,11 @@ pipc__extended_t pipc__extended_decode(const unsigned char *config, size_t bytes
             e.uncorrected = unmasked(config, at + UE_STATUS, at + UE_MASK);
             e.corrected = unmasked(config, at + CE_STATUS, at + CE_MASK);
         }
+        if (whole && (header & 0xffff) == ID_SERIAL)
+            e.serial =
+                (uint64_t)dword(config, at + SERIAL_HIGH) << 32 | dword(config, at + SERIAL_LOW);
+        if (e.serial == UINT64_MAX)
+            e.serial = 0;
         if (whole && (header & 0xffff) == ID_ACS)
             e.acs = config[at + ACS_CONTROL] | config[at + ACS_CONTROL + 1] << 8;
         if (e.acs == 0xffff)

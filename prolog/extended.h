@@ -42,6 +42,7 @@ typedef struct pipc__extended {
     int acs;                        /* ACS control */
     int64_t uncorrected, corrected; /* AER status, masked bits aside. These stick: they say that it
                                        happened, not when or how often. */
+    uint64_t serial;                /* 0: there is none */
 } pipc__extended_t;
 
 pipc__extended_t pipc__extended_unknown(void);

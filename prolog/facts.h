@@ -20,6 +20,17 @@ typedef enum pipc__answer {
     PIPC__ASLEEP  /* all ones, and the kernel says that it has powered it off */
 } pipc__answer_t;
 
+#define PIPC__UUID_MAX 48
+#define PIPC__SLOT_MAX 32
+#define PIPC__BIOS_MAX 64
+
+/* Which one it is, of many alike; what is not known is "" or 0. */
+typedef struct pipc__identity {
+    char slot[PIPC__SLOT_MAX]; /* as the firmware calls it: "3" */
+    char uuid[PIPC__UUID_MAX]; /* of a GPU: what its driver says */
+    uint64_t serial;           /* of its config space */
+} pipc__identity_t;
+
 typedef struct pipc__fact {
     char name[PIPC__FACT_NAME_MAX]; /* "0000:41:00.0" */
     int parent;                     /* index of the port above it, which stands anywhere; or -1 */
@@ -31,6 +42,7 @@ typedef struct pipc__fact {
     pipc__express_t link; /* by config space; what that does not say, by the files of sysfs */
     pipc__extended_t more;
     int64_t errors; /* of its link, corrected, since boot: what the kernel counted; -1: unknown */
+    pipc__identity_t who; /* slot and UUID are left to identity.h */
 } pipc__fact_t;
 
 typedef enum pipc__event_kind {
@@ -70,10 +82,11 @@ typedef struct pipc__event {
 typedef struct pipc__facts {
     pipc__fact_t *dev; /* in order of address */
     int n;
-    bool virtual_machine; /* its ports may be invented */
-    bool excerpt;         /* what is not in it may be there all the same */
-    bool log;             /* a kernel's log was read, or lines of one */
-    pipc__event_t *event; /* in order of their first line */
+    bool virtual_machine;      /* its ports may be invented */
+    char bios[PIPC__BIOS_MAX]; /* its version; left to identity.h */
+    bool excerpt;              /* what is not in it may be there all the same */
+    bool log;                  /* a kernel's log was read, or lines of one */
+    pipc__event_t *event;      /* in order of their first line */
     int events;
 } pipc__facts_t;
 

@@ -243,6 +243,7 @@ static pipc_status_t read_device(reader_t *r, int i, pipc__fact_t *f, pipc__erro
     if (f->answer == PIPC__ANSWERS) {
         f->link = pipc__express_decode(s.config, s.bytes);
         f->more = pipc__extended_decode(s.config, s.bytes);
+        f->who.serial = f->more.serial;
     }
     if (r->all)
         f->errors = link_errors(r->scan.root, dir);

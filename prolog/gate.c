@@ -11,7 +11,8 @@ static pipc_status_t check(const pipc__gate_t *gate, const pipc__config_t *confi
                            pipc__findings_t *findings, FILE *say)
 {
     const pipc__machine_t source = {.sysroot = config->sysroot,
-                                    .limits = {gate->limits, gate->owner}};
+                                    .limits = {gate->limits, gate->owner},
+                                    .baseline = {gate->baseline, gate->owner}};
     pipc__error_t err = {PIPC_OK, ""};
     pipc__run_t run;
     pipc_status_t st = pipc__run_open(&run, gate->run, gate->owner, &err);

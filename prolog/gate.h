@@ -8,7 +8,7 @@
 
 /* Where things are and whose they must be; tests have their own. */
 typedef struct pipc__gate {
-    const char *config, *limits, *run;
+    const char *config, *limits, *baseline, *run;
     uid_t owner;
 } pipc__gate_t;
 

@@ -8,8 +8,6 @@
 
 #include "prolog/places.h"
 
-#define VENDOR_AMD 0x1002
-#define VENDOR_INTEL 0x8086
 #define STARVED                                                                                    \
     16 /* a slot with a sixteenth of what the card can do, or less, is the wrong slot              \
         */
@@ -39,8 +37,7 @@ void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, cons
     j->status = pipc__findings_add(j->out, &x, j->err);
 }
 
-/* "2.5 GT/s" */
-static const char *speed_text(int mts, char out[24])
+const char *pipc__speed_text(int mts, char out[24])
 {
     if (mts % 1000)
         snprintf(out, 24, "%d.%d GT/s", mts / 1000, mts % 1000 / 100);
@@ -65,16 +62,6 @@ static const pipc__fact_t *parent_of(const judge_t *j, const pipc__fact_t *f)
     return f->parent >= 0 ? &j->facts->dev[f->parent] : NULL;
 }
 
-/* From the card's own switch to its chip there are no lanes, so that what the registers say there
- * may be anything. Such switches and what is below them are of one maker. */
-static bool inside_card(const judge_t *j, const pipc__fact_t *f)
-{
-    const pipc__fact_t *p = parent_of(j, f);
-
-    return p && p->vendor == f->vendor && (f->vendor == VENDOR_AMD || f->vendor == VENDOR_INTEL) &&
-           p->link.port == PIPC__EXPRESS_DOWNSTREAM;
-}
-
 /* ---- one link ------------------------------------------------------------------------------ */
 
 /* The same part elsewhere in this machine has all its lanes, and this one has not even got past the
@@ -93,8 +80,7 @@ static bool never_trained(const judge_t *j, const pipc__fact_t *f)
     return false;
 }
 
-/* Did an administrator excuse a link of @width lanes, by either of its ends? */
-static bool is_excused(const judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f, int width)
+bool pipc__judge_excused(const judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f, int width)
 {
     int a = p ? pipc__limits_width(j->limits, p) : 0, b = pipc__limits_width(j->limits, f);
 
@@ -119,7 +105,7 @@ static void judge_alone(judge_t *j, const pipc__fact_t *f)
             find(j, PIPC__CODE_NO_LINK, f, "", "the link's width is not known%s", where);
         return;
     }
-    if (l->width >= l->max_width || is_excused(j, NULL, f, l->width)) {
+    if (l->width >= l->max_width || pipc__judge_excused(j, NULL, f, l->width)) {
         find(j, PIPC__CODE_NO_PORT, f, "", "link is x%d, and its port is not in view%s", l->width,
              where);
         return;
@@ -156,9 +142,9 @@ static void judge_slot(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
         return;
     bool starved = (long)width * mts * STARVED <= (long)b->max_width * b->max_mts;
     snprintf(want, sizeof(want), "x%d at %s by the card", b->max_width,
-             speed_text(b->max_mts, speed));
+             pipc__speed_text(b->max_mts, speed));
     find(j, starved ? PIPC__CODE_STARVED : PIPC__CODE_SLOT, f, want,
-         "limited by slot: %s has x%d at %s", p->name, width, speed_text(mts, speed));
+         "limited by slot: %s has x%d at %s", p->name, width, pipc__speed_text(mts, speed));
 }
 
 /* Whatever is seen, both ends of a true link say the same: ends that differ are not of one link,
@@ -180,7 +166,7 @@ static void judge_width(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f
             judge_slot(j, p, f);
         return;
     }
-    if (is_excused(j, p, f, min_known(a, b)))
+    if (pipc__judge_excused(j, p, f, min_known(a, b)))
         return;
     snprintf(want, sizeof(want), "x%d by %s and %s", can, p->name, f->name);
     if (f->gpu && f->link.d_state == 3)
@@ -203,11 +189,11 @@ static void judge_speed(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f
     char is[24], should[24];
 
     if (now >= 0 && want >= 0 && now < want)
-        find(j, PIPC__CODE_SPEED, f, speed_text(want, should), "link runs at %s",
-             speed_text(now, is));
+        find(j, PIPC__CODE_SPEED, f, pipc__speed_text(want, should), "link runs at %s",
+             pipc__speed_text(now, is));
     if (p && target >= 0 && can >= 0 && target < can)
-        find(j, PIPC__CODE_TARGET, p, speed_text(can, should), "target speed is %s",
-             speed_text(target, is));
+        find(j, PIPC__CODE_TARGET, p, pipc__speed_text(can, should), "target speed is %s",
+             pipc__speed_text(target, is));
 }
 
 static void judge_aspm(judge_t *j, const pipc__fact_t *f)
@@ -224,7 +210,7 @@ static void judge_aspm(judge_t *j, const pipc__fact_t *f)
 
 static void judge_link(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
 {
-    if (inside_card(j, f))
+    if (pipc__inside_card(j->facts, f))
         return;
     judge_width(j, p, f);
     if (is_of_gpu(j, f))

@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += libpipc-gate.la
 libpipc_gate_la_SOURCES = \
 	runtime/base/config.c runtime/base/config.h \
 	runtime/base/ini.c runtime/base/ini.h \
+	prolog/baseline.c prolog/baseline_file.c prolog/baseline.h \
 	prolog/check.c prolog/check.h \
 	prolog/codes.c prolog/codes.h \
 	prolog/config_space.c prolog/config_space.h \
@@ -19,7 +20,9 @@ libpipc_gate_la_SOURCES = \
 	prolog/facts_text.c \
 	prolog/findings.c \
 	prolog/gate.c prolog/gate.h \
+	prolog/identity.c prolog/identity.h \
 	prolog/judge.c prolog/judge.h \
+	prolog/judge_baseline.c prolog/judge_baseline.h \
 	prolog/judge_errors.c prolog/judge_log.c prolog/judging.h \
 	prolog/kernel_driver.c prolog/kernel_line.h \
 	prolog/kernel_port.c prolog/kernel_record.c prolog/kernel_time.c \
@@ -28,6 +31,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/links.c prolog/links.h \
 	prolog/output.c prolog/output.h \
 	prolog/places.c prolog/places.h \
+	prolog/rules.c prolog/rules.h \
 	prolog/snapshot.c prolog/snapshot.h \
 	prolog/state.c prolog/state.h \
 	prolog/xid.c prolog/xid.h
@@ -40,7 +44,8 @@ GUARD = prolog/guard.c prolog/guard.h prolog/prolog.c prolog/prolog.h prolog/say
 	runtime/base/error.c runtime/base/error.h
 GATE_PATHS = -DPIPC_CHECKER='"$(pkglibexecdir)/gate"' -DPIPC_LIBEXEC='"$(pkglibexecdir)"' \
 	-DPIPC_CONFIG='"$(sysconfdir)/pcie-ipc/pcie-ipc.conf"' \
-	-DPIPC_LIMITS='"$(sysconfdir)/pcie-ipc/limits.conf"'
+	-DPIPC_LIMITS='"$(sysconfdir)/pcie-ipc/limits.conf"' \
+	-DPIPC_BASELINE='"$(sysconfdir)/pcie-ipc/baseline.conf"'
 
 sbin_PROGRAMS = pcie-ipc-health
 pcie_ipc_health_SOURCES = prolog/health_main.c $(GUARD)

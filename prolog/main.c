@@ -98,8 +98,10 @@ int pipc__verb_explain(int argc, char **argv)
 
 int pipc__verb_gate(int argc, char **argv)
 {
-    const pipc__gate_t here = {
-        .config = PIPC_CONFIG, .limits = PIPC_LIMITS, .run = PIPC__RUN_FOLDER};
+    const pipc__gate_t here = {.config = PIPC_CONFIG,
+                               .limits = PIPC_LIMITS,
+                               .baseline = PIPC_BASELINE,
+                               .run = PIPC__RUN_FOLDER};
     FILE *record;
     int status;
 

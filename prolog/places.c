@@ -1,6 +1,12 @@
 /* prolog/places.c - see places.h */
 #include "prolog/places.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#define VENDOR_AMD 0x1002
+#define VENDOR_INTEL 0x8086
+
 static const pipc__fact_t *parent_of(const pipc__facts_t *facts, const pipc__fact_t *f)
 {
     return f->parent >= 0 ? &facts->dev[f->parent] : NULL;
@@ -34,4 +40,28 @@ bool pipc__has_link(const pipc__facts_t *facts, const pipc__fact_t *f)
         return false;
     return own != PIPC__EXPRESS_ROOT && own != PIPC__EXPRESS_DOWNSTREAM &&
            own != PIPC__EXPRESS_INTEGRATED;
+}
+
+/* Such switches and what is below them are of one maker. */
+bool pipc__inside_card(const pipc__facts_t *facts, const pipc__fact_t *f)
+{
+    const pipc__fact_t *p = parent_of(facts, f);
+
+    return p && p->vendor == f->vendor && (f->vendor == VENDOR_AMD || f->vendor == VENDOR_INTEL) &&
+           p->link.port == PIPC__EXPRESS_DOWNSTREAM;
+}
+
+void pipc__place(const pipc__facts_t *facts, const pipc__fact_t *f, char out[PIPC__PLACE_MAX])
+{
+    const pipc__fact_t *p = parent_of(facts, f);
+    const char *name = strrchr(f->name, ':');
+    size_t used;
+
+    if (!p) {
+        snprintf(out, PIPC__PLACE_MAX, "%s", f->name);
+        return;
+    }
+    pipc__place(facts, p, out); /* ways up end: facts.h */
+    used = strlen(out);
+    snprintf(out + used, PIPC__PLACE_MAX - used, "/%s", name ? name + 1 : f->name);
 }

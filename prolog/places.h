@@ -12,4 +12,14 @@ int pipc__port_type(const pipc__facts_t *facts, const pipc__fact_t *f);
  * ports say is about two other links. */
 bool pipc__has_link(const pipc__facts_t *facts, const pipc__fact_t *f);
 
+/* From the card's own switch to its chip there are no lanes, so that what the registers say there
+ * may be anything. Is @f on that way? */
+bool pipc__inside_card(const pipc__facts_t *facts, const pipc__fact_t *f);
+
+#define PIPC__PLACE_MAX 160
+
+/* The way from the root to @f, as lspci -P has it: "0000:40:01.0/00.0/08.0/00.0". The numbers of
+ * the buses below the root are not in it: they change when a card is added elsewhere. */
+void pipc__place(const pipc__facts_t *facts, const pipc__fact_t *f, char out[PIPC__PLACE_MAX]);
+
 #endif

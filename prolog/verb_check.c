@@ -9,7 +9,7 @@
 #include "prolog/output.h"
 #include "prolog/verbs.h"
 
-enum { OPT_SYSROOT = 256, OPT_DUMP, OPT_TEXT, OPT_GPUS, OPT_LIMITS, OPT_JSON };
+enum { OPT_SYSROOT = 256, OPT_DUMP, OPT_TEXT, OPT_GPUS, OPT_LIMITS, OPT_BASELINE, OPT_JSON };
 
 const pipc__cli_option_t pipc__check_options[] = {
     {"sysroot", "DIR", "read a captured machine: DIR holds sys and proc", OPT_SYSROOT},
@@ -18,6 +18,7 @@ const pipc__cli_option_t pipc__check_options[] = {
      OPT_TEXT},
     {"gpus", "N", "as many GPUs should be there", OPT_GPUS},
     {"limits", "FILE", "judge by this limits.conf", OPT_LIMITS},
+    {"baseline", "FILE", "compare with this baseline", OPT_BASELINE},
     {"json", NULL, "print JSON", OPT_JSON},
     {NULL, NULL, NULL, 0},
 };
@@ -57,6 +58,9 @@ static int take(void *wants, int id, const char *value)
     case OPT_LIMITS:
         w->source.limits = (pipc__rule_file_t){value, PIPC__INI_ANYBODY};
         break;
+    case OPT_BASELINE:
+        w->source.baseline = (pipc__rule_file_t){value, PIPC__INI_ANYBODY};
+        break;
     default:
         w->json = true;
         break;
@@ -90,6 +94,8 @@ void pipc__check_here(pipc__machine_t *m)
     m->sysroot = "/";
     if (!m->limits.path)
         m->limits.path = PIPC_LIMITS;
+    if (!m->baseline.path)
+        m->baseline.path = PIPC_BASELINE;
 }
 
 int pipc__verb_check(int argc, char **argv)
