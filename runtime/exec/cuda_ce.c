@@ -25,6 +25,7 @@
 #include <string.h>
 
 #include "runtime/exec/cuda_exec.h"
+#include "runtime/exec/cuda_pin.h"
 #include "runtime/exec/ll.h"
 #include "runtime/exec/perturb.h"
 
@@ -90,18 +91,12 @@ static pipc_status_t open_front(pipc__cuda_exec_t *x, int r, pipc__error_t *err)
     pipc__page_t *page = pipc__control_page_of(x->base.ctl, r);
     size_t bytes = (sizeof(*page) + PAGE - 1) / PAGE * PAGE;
     CUdeviceptr there = 0;
-    pipc_status_t st = PIPC_OK;
+    CUresult rc = pipc__cuda_pin(x->cu, page, bytes, &there);
 
-    if (r != x->rank) /* the own page is registered since the start */
-        st = PIPC__CUDA_TRY(x->cu, err, MemHostRegister, page, bytes, CU_MEMHOSTREGISTER_DEVICEMAP);
-    if (st)
-        return st;
-    st = PIPC__CUDA_TRY(x->cu, err, MemHostGetDevicePointer, &there, page, 0);
-    if (st && r != x->rank)
-        x->cu->MemHostUnregister(page);
-    if (!st)
-        x->ce.front[r] = there + offsetof(pipc__page_t, front);
-    return st;
+    if (rc)
+        return pipc__cuda_fail(x->cu, rc, err, "control page of rank %d: cuMemHostRegister", r);
+    x->ce.front[r] = there + offsetof(pipc__page_t, front);
+    return PIPC_OK;
 }
 
 /* Of the highest priority, of which copies know nothing: it keeps these streams apart from most of
@@ -224,8 +219,8 @@ static void close_rank(pipc__cuda_exec_t *x, int r)
     }
     if (ce->pull[r])
         x->cu->StreamDestroy(ce->pull[r]);
-    if (ce->front[r] && r != x->rank)
-        x->cu->MemHostUnregister(pipc__control_page_of(x->base.ctl, r));
+    if (ce->front[r])
+        pipc__cuda_unpin(x->cu, pipc__control_page_of(x->base.ctl, r));
     ce->pull[r] = NULL;
     ce->front[r] = 0;
 }

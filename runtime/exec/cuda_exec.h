@@ -44,6 +44,8 @@ typedef struct pipc__cuda_handle {
     uint32_t mig;        /* a part of a GPU */
     uint64_t offset;     /* of staging from the start of what the handle names */
     uint64_t bytes;      /* of staging */
+    uint64_t own;        /* its address, and the context that it is in: for ranks of one process */
+    uint64_t context;
     CUipcMemHandle ipc;
     char bdf[16];
     pipc__segment_handle_t host; /* staging in host memory */
@@ -94,6 +96,7 @@ typedef struct pipc__cuda_exec {
     CUdeviceptr own;                             /* staging */
     pipc__layout_t layout;                       /* of all ranks' staging */
     CUdeviceptr peer[PIPC__RANKS_MAX];           /* what cuIpcOpenMemHandle gave; 0: not open */
+    bool inside; /* other ranks are of this process: they reach staging as it is */
     pipc__segment_t own_host, peer_host[PIPC__RANKS_MAX]; /* peers': as far as plans need them */
     pipc__segment_handle_t host_handle;                   /* of own_host */
     CUdeviceptr state;                                    /* pipc__lane_state_t */

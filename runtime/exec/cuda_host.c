@@ -10,6 +10,7 @@
  */
 #include "runtime/base/file.h"
 #include "runtime/exec/cuda_exec.h"
+#include "runtime/exec/cuda_pin.h"
 
 static pipc__segment_t *segment_of(pipc__cuda_exec_t *x, int r)
 {
@@ -20,8 +21,7 @@ static pipc_status_t pin(pipc__cuda_exec_t *x, int r, const char *name, pipc__er
 {
     pipc__segment_t *seg = segment_of(x, r);
     CUdeviceptr there = 0;
-    CUresult rc = x->cu->MemHostRegister(
-        seg->base, seg->bytes, CU_MEMHOSTREGISTER_DEVICEMAP | CU_MEMHOSTREGISTER_PORTABLE);
+    CUresult rc = pipc__cuda_pin(x->cu, seg->base, seg->bytes, &there);
 
     if (rc)
         return pipc__cuda_fail(
@@ -29,14 +29,6 @@ static pipc_status_t pin(pipc__cuda_exec_t *x, int r, const char *name, pipc__er
             "staging of %s in host memory, %zu bytes, can't be pinned; give less "
             "staging_bytes: cuMemHostRegister",
             name, seg->bytes);
-    rc = x->cu->MemHostGetDevicePointer(&there, seg->base, 0);
-    if (rc) {
-        x->cu->MemHostUnregister(seg->base);
-        return pipc__cuda_fail(x->cu, rc, err,
-                               "staging of %s in host memory: "
-                               "cuMemHostGetDevicePointer",
-                               name);
-    }
     x->args.host[r] = (char *)(there + PIPC__SEGMENT_HEAD);
     if (r == x->rank)
         x->args.scrub[1] = x->args.host[r] + x->layout.ll_at;
@@ -72,7 +64,7 @@ void pipc__cuda_leave_host(pipc__cuda_exec_t *x, int r)
     pipc__segment_t *seg = segment_of(x, r);
 
     if (x->args.host[r])
-        x->cu->MemHostUnregister(seg->base);
+        pipc__cuda_unpin(x->cu, seg->base);
     x->args.host[r] = NULL;
     if (r != x->rank)
         pipc__segment_close(seg);

@@ -9,10 +9,11 @@
 #include <string.h>
 
 #include "runtime/exec/cuda_exec.h"
+#include "runtime/exec/cuda_pin.h"
 #include "runtime/exec/perturb.h"
 
 #define PAGE 4096
-#define VERSION 5
+#define VERSION 6
 
 _Static_assert(sizeof(pipc__cuda_handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
 
@@ -35,17 +36,15 @@ static pipc_status_t reach_page(pipc__cuda_exec_t *x, pipc__error_t *err)
     pipc__page_t *page = pipc__control_page(x->base.ctl);
     size_t bytes = (sizeof(*page) + PAGE - 1) / PAGE * PAGE;
     CUdeviceptr there = 0;
-    pipc_status_t st =
-        PIPC__CUDA_TRY(x->cu, err, MemHostRegister, page, bytes, CU_MEMHOSTREGISTER_DEVICEMAP);
+    CUresult rc = pipc__cuda_pin(x->cu, page, bytes, &there);
 
-    if (st)
-        return st;
+    if (rc)
+        return pipc__cuda_fail(x->cu, rc, err, "own control page: cuMemHostRegister");
     x->registered = true;
-    st = PIPC__CUDA_TRY(x->cu, err, MemHostGetDevicePointer, &there, page, 0);
     x->args.abort = (const uint64_t *)(there + offsetof(pipc__page_t, abort));
     x->args.stalled_round = (uint64_t *)(there + offsetof(pipc__page_t, stalled_round));
     x->args.stalled_step = (uint64_t *)(there + offsetof(pipc__page_t, stalled_step));
-    return st;
+    return PIPC_OK;
 }
 
 pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc__error_t *err)
@@ -70,13 +69,21 @@ pipc_status_t pipc__cuda_alloc(pipc__cuda_exec_t *x, size_t staging_bytes, pipc_
     return st;
 }
 
+/* The ranks of a communicator that failed do not wait for each other's end, and a mapping by IPC
+ * would keep the memory for a kernel that still writes there. Without one it stays until the
+ * process ends. */
+static bool is_used_inside(const pipc__cuda_exec_t *x)
+{
+    return x->inside && (x->broken.status || pipc__control_state(x->base.ctl, NULL));
+}
+
 void pipc__cuda_free(pipc__cuda_exec_t *x)
 {
     if (x->registered)
-        x->cu->MemHostUnregister(pipc__control_page(x->base.ctl));
+        pipc__cuda_unpin(x->cu, pipc__control_page(x->base.ctl));
     if (x->state)
         x->cu->MemFree(x->state);
-    if (x->own)
+    if (x->own && !is_used_inside(x))
         x->cu->MemFree(x->own);
     x->registered = false;
     x->state = x->own = 0;
@@ -156,6 +163,8 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
                              .capacity = x->capacity,
                              .mig = is_mig(x),
                              .bytes = x->layout.bytes,
+                             .own = x->own,
+                             .context = (uintptr_t)x->context,
                              .host = x->host_handle};
     CUdeviceptr base = 0;
     size_t whole;
@@ -199,6 +208,32 @@ static pipc__path_state_t why_not(const pipc__cuda_exec_t *x, const pipc__cuda_h
     return PIPC__PATH_UNOPENED;
 }
 
+/* Of a rank of this process, a thread with another GPU, the driver refuses to open a handle: its
+ * memory has an address here already. */
+static CUresult reach_inside(const pipc__cuda_exec_t *x, const pipc__cuda_handle_t *h,
+                             CUdeviceptr *there)
+{
+    CUcontext context = (CUcontext)(uintptr_t)h->context;
+    CUresult rc = context == x->context ? CUDA_SUCCESS : x->cu->CtxEnablePeerAccess(context, 0);
+
+    if (rc == CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED) /* by the program, or by NCCL */
+        rc = CUDA_SUCCESS;
+    *there = rc ? 0 : (CUdeviceptr)h->own;
+    return rc;
+}
+
+/* As cuIpcOpenMemHandle, for ranks here and elsewhere: where staging of rank @r begins. */
+static CUresult reach(pipc__cuda_exec_t *x, int r, CUdeviceptr *there)
+{
+    const pipc__cuda_handle_t *h = &x->handle[r];
+
+    if (pipc__segment_is_own(&h->host))
+        return reach_inside(x, h, there);
+    CUresult rc = x->cu->IpcOpenMemHandle(&x->peer[r], h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    *there = x->peer[r] + h->offset;
+    return rc;
+}
+
 /* Without P2P the driver's own answer to opening a handle differs from version to version, so its
  * error is for the text alone. Parts of GPUs have no P2P, and are not asked: that a handle opens
  * inside one GPU, as some drivers have it, is no path. */
@@ -206,16 +241,18 @@ static pipc__path_state_t open_peer(pipc__cuda_exec_t *x, int r, CUresult *rc)
 {
     const pipc__cuda_handle_t *h = &x->handle[r];
 
+    CUdeviceptr there = 0;
+
     *rc = CUDA_SUCCESS;
-    if (r == x->rank || x->peer[r])
+    if (x->args.staging[r])
         return PIPC__PATH_GOOD;
     if (h->mig || x->handle[x->rank].mig) {
         *rc = CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
         return PIPC__PATH_MIG;
     }
-    *rc = x->cu->IpcOpenMemHandle(&x->peer[r], h->ipc, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS);
+    *rc = reach(x, r, &there);
     if (*rc == CUDA_SUCCESS) {
-        x->args.staging[r] = (char *)(x->peer[r] + h->offset);
+        x->args.staging[r] = (char *)there;
         return PIPC__PATH_GOOD;
     }
     x->peer[r] = 0;
@@ -311,8 +348,10 @@ pipc_status_t pipc__cuda_take_handles(pipc__cuda_exec_t *x,
         pipc__cuda_handle_t *h = &x->handle[r];
         memcpy(h, handles[r], sizeof(*h));
         h->bdf[sizeof(h->bdf) - 1] = '\0';
-        if (r != x->rank)
+        if (r != x->rank) {
             st = judge_handle(x, r, err);
+            x->inside |= pipc__segment_is_own(&h->host);
+        }
         /* The least of all: every rank comes to the same number. */
         if (!st && h->most_blocks < x->most_blocks)
             x->most_blocks = h->most_blocks;
@@ -336,6 +375,8 @@ void pipc__cuda_unmap_peers(pipc__cuda_exec_t *x)
         if (x->peer[r])
             x->cu->IpcCloseMemHandle(x->peer[r]);
         x->peer[r] = 0;
+        if (r != x->rank)
+            x->args.staging[r] = NULL;
         if (r != x->rank)
             pipc__cuda_leave_host(x, r);
     }

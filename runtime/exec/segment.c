@@ -60,16 +60,30 @@ static bool remember(const pipc__segment_t *seg)
     return true;
 }
 
-/* Use the mapping of another rank of this process; false when there is none with this nonce. */
+/* The mapping that this process made for @handle, NULL: none with its nonce. Under own_lock. */
+static own_mapping_t *find_own(const pipc__segment_handle_t *handle)
+{
+    own_mapping_t *m = handle->pid == getpid() ? own_mappings : NULL;
+
+    while (m && (m->bytes != handle->bytes ||
+                 memcmp(((struct head *)m->base)->nonce, handle->nonce, sizeof(handle->nonce))))
+        m = m->next;
+    return m;
+}
+
+bool pipc__segment_is_own(const pipc__segment_handle_t *handle)
+{
+    pthread_mutex_lock(&own_lock);
+    bool found = find_own(handle) != NULL;
+    pthread_mutex_unlock(&own_lock);
+    return found;
+}
+
+/* Use the mapping of another rank of this process; false when there is none. */
 static bool join_own(pipc__segment_t *seg, const pipc__segment_handle_t *handle)
 {
-    if (handle->pid != getpid())
-        return false;
     pthread_mutex_lock(&own_lock);
-    own_mapping_t *m = own_mappings;
-    while (m && (m->bytes != handle->bytes || memcmp(((struct head *)m->base)->nonce, handle->nonce,
-                                                     sizeof(handle->nonce))))
-        m = m->next;
+    own_mapping_t *m = find_own(handle);
     if (m) {
         m->users++;
         *seg = (pipc__segment_t){m->base, m->bytes, -1};
@@ -153,7 +167,8 @@ pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handl
     if (fd < 0)
         return pipc__fail(err, PIPC_ERR_UNREACHABLE,
                           "%s: %s; the process has ended, or runs in another PID namespace or as "
-                          "another user", path, strerror(errno));
+                          "another user",
+                          path, strerror(errno));
     bool mapped = !fstat(fd, &st) && (uint64_t)st.st_size == handle->bytes &&
                   handle->bytes >= PIPC__SEGMENT_HEAD && map(seg, fd, (size_t)handle->bytes);
     close(fd);
@@ -161,7 +176,8 @@ pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handl
         pipc__segment_close(seg);
         return pipc__fail(err, PIPC_ERR_UNREACHABLE,
                           "%s: not the segment that was announced; process %d has ended and its "
-                          "number was taken by another one", path, handle->pid);
+                          "number was taken by another one",
+                          path, handle->pid);
     }
     return PIPC_OK;
 }

@@ -45,6 +45,10 @@ bool pipc__segment_prefer_node(const pipc__segment_t *seg, int node);
 pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handle_t *handle,
                                  pipc__error_t *err);
 
+/* Was it made in this process, by this rank or another one? Then its owner's memory needs no
+ * mapping. The nonce tells a process of the same number elsewhere. */
+bool pipc__segment_is_own(const pipc__segment_handle_t *handle);
+
 /* Unmap, and for the owner close. A zeroed or closed segment is allowed. */
 void pipc__segment_close(pipc__segment_t *seg);
 

@@ -139,14 +139,14 @@ tests_unit_ce_SOURCES = tests/unit/ce.c tests/unit/rank_exec.c tests/unit/rank_e
 	tests/unit/ranks.c tests/unit/ranks.h
 tests_unit_ce_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_ce_LDADD = libpipc-exec.la $(UNIT_LIBS)
-# Streams that are queues of the test's; needs CUDA's header.
+# Streams that are queues of the test's, and a driver that pins; these need CUDA's header.
 if HAVE_CUDA
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/ce_streams
+check_PROGRAMS += tests/unit/ce_streams tests/unit/cuda_pin
 endif
 endif
 tests_unit_ce_streams_SOURCES = tests/unit/ce_streams.c \
-	runtime/exec/cuda_ce.c runtime/exec/cuda_ce.h runtime/exec/cuda_driver.c runtime/exec/cuda_driver.h \
+	runtime/exec/cuda_ce.c runtime/exec/cuda_ce.h runtime/exec/cuda_pin.c runtime/exec/cuda_driver.c runtime/exec/cuda_driver.h \
 	tests/unit/rank_exec.c tests/unit/rank_exec.h tests/unit/ranks.c tests/unit/ranks.h
 tests_unit_ce_streams_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
 tests_unit_ce_streams_CFLAGS = $(UNIT_CFLAGS)
@@ -154,6 +154,10 @@ tests_unit_ce_streams_LDADD = libpipc-exec-perturb.la $(UNIT_LIBS)
 tests_unit_cuda_lanes_SOURCES = tests/unit/cuda_lanes.c
 tests_unit_cuda_lanes_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cuda_lanes_LDADD = libpipc-exec.la $(UNIT_LIBS)
+tests_unit_cuda_pin_SOURCES = tests/unit/cuda_pin.c runtime/exec/cuda_pin.c
+tests_unit_cuda_pin_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_cuda_pin_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_cuda_pin_LDADD = $(UNIT_LIBS)
 tests_unit_cuda_push_SOURCES = tests/unit/cuda_push.c
 tests_unit_cuda_push_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cuda_push_LDADD = $(UNIT_LIBS)

@@ -242,8 +242,10 @@ static void a_foreign_or_dead_process_is_not_mapped(void **state)
 
     (void)state;
     assert_int_equal(pipc__segment_create(&own, 100, &h, &err), PIPC_OK);
+    assert_true(pipc__segment_is_own(&h));
     wrong = h;
     wrong.nonce[3] ^= 1; /* the number was taken over by another process */
+    assert_false(pipc__segment_is_own(&wrong));
     assert_int_equal(pipc__segment_open(&peer, &wrong, &err), PIPC_ERR_UNREACHABLE);
     wrong = h;
     wrong.bytes += 4096; /* would give SIGBUS */
@@ -254,6 +256,7 @@ static void a_foreign_or_dead_process_is_not_mapped(void **state)
     assert_non_null(strstr(err.text, "another PID namespace"));
     pipc__segment_close(&own);
     pipc__segment_close(&own);
+    assert_false(pipc__segment_is_own(&h));
 }
 
 #else /* PIPC_PERTURB: negative controls */
