@@ -1,5 +1,5 @@
-/* prolog/extended.h - what the extended config space, from byte 256 on, says of errors and of ACS.
- * Pure.
+/* prolog/extended.h - what the extended config space, from byte 256 on, says of errors, of ACS and
+ * of BARs. Pure.
  */
 #ifndef PIPC_PROLOG_EXTENDED_H
 #define PIPC_PROLOG_EXTENDED_H
@@ -39,7 +39,8 @@ enum {
 
 /* What is not there is -1. */
 typedef struct pipc__extended {
-    int acs;                        /* ACS control */
+    int acs;              /* ACS control */
+    int64_t bar, bar_max; /* bytes of the BAR for a GPU's memory, and as many as there can be */
     int64_t uncorrected, corrected; /* AER status, masked bits aside. These stick: they say that it
                                        happened, not when or how often. */
     uint64_t serial;                /* 0: there is none */

@@ -12,6 +12,7 @@
 #include "runtime/base/error.h"
 
 #define PIPC__FACT_NAME_MAX 48
+#define PIPC__POLICY_MAX 24
 
 typedef enum pipc__answer {
     PIPC__ANSWERS,
@@ -31,6 +32,17 @@ typedef struct pipc__identity {
     uint64_t serial;           /* of its config space */
 } pipc__identity_t;
 
+typedef enum pipc__iommu {
+    PIPC__IOMMU_UNKNOWN,
+    PIPC__IOMMU_NONE,      /* in no group: there is none, or it is off */
+    PIPC__IOMMU_GROUP,     /* in a group of a type that is not known, or a virtual machine's */
+    PIPC__IOMMU_IDENTITY,  /* addresses pass as they are */
+    PIPC__IOMMU_TRANSLATES /* ... and here they don't */
+} pipc__iommu_t;
+
+/* Of a root port: does the kernel's AER service count what it and those below report? */
+typedef enum pipc__aer { PIPC__AER_UNKNOWN, PIPC__AER_UNBOUND, PIPC__AER_COUNTS } pipc__aer_t;
+
 typedef struct pipc__fact {
     char name[PIPC__FACT_NAME_MAX]; /* "0000:41:00.0" */
     int parent;                     /* index of the port above it, which stands anywhere; or -1 */
@@ -42,6 +54,9 @@ typedef struct pipc__fact {
     pipc__express_t link; /* by config space; what that does not say, by the files of sysfs */
     pipc__extended_t more;
     int64_t errors; /* of its link, corrected, since boot: what the kernel counted; -1: unknown */
+    pipc__iommu_t iommu;
+    int iommu_group; /* where it is in one */
+    pipc__aer_t aer;
     pipc__identity_t who; /* slot and UUID are left to identity.h */
 } pipc__fact_t;
 
@@ -82,11 +97,12 @@ typedef struct pipc__event {
 typedef struct pipc__facts {
     pipc__fact_t *dev; /* in order of address */
     int n;
-    bool virtual_machine;      /* its ports may be invented */
-    char bios[PIPC__BIOS_MAX]; /* its version; left to identity.h */
-    bool excerpt;              /* what is not in it may be there all the same */
-    bool log;                  /* a kernel's log was read, or lines of one */
-    pipc__event_t *event;      /* in order of their first line */
+    bool virtual_machine;               /* its ports may be invented */
+    char bios[PIPC__BIOS_MAX];          /* its version; left to identity.h */
+    bool excerpt;                       /* what is not in it may be there all the same */
+    char aspm_policy[PIPC__POLICY_MAX]; /* the kernel's; "": unknown */
+    bool log;                           /* a kernel's log was read, or lines of one */
+    pipc__event_t *event;               /* in order of their first line */
     int events;
 } pipc__facts_t;
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "prolog/config_space.h"
+#include "prolog/facts_parts.h"
 #include "runtime/base/file.h"
 #include "runtime/topo/scan.h"
 
@@ -199,6 +200,17 @@ static void fill(int *value, int other)
         *value = other;
 }
 
+/* "D0" ... "D3hot", "D3cold"; -1 for what is none. */
+static int power_state(const char *root, const char *dir)
+{
+    char state[32];
+
+    if (!pipc__file_line(root, state, sizeof(state), "%s/power_state", dir) || state[0] != 'D' ||
+        state[1] < '0' || state[1] > '3')
+        return -1;
+    return state[1] - '0';
+}
+
 /* What sysfs says where config space says nothing; of a device that does not answer these are what
  * ones decode to, or what the kernel remembers. */
 static bool add_files(reader_t *r, const char *dir, pipc__fact_t *f)
@@ -211,6 +223,8 @@ static bool add_files(reader_t *r, const char *dir, pipc__fact_t *f)
     f->device = obj.device;
     if (f->answer == PIPC__LOST || f->answer == PIPC__ASLEEP)
         return true;
+    if (f->link.d_state < 0)
+        f->link.d_state = power_state(r->scan.root, dir);
     fill(&f->link.width, obj.link.width);
     fill(&f->link.max_width, obj.link.max_width);
     fill(&f->link.mts, obj.link.speed_mts);
@@ -245,6 +259,8 @@ static pipc_status_t read_device(reader_t *r, int i, pipc__fact_t *f, pipc__erro
         f->more = pipc__extended_decode(s.config, s.bytes);
         f->who.serial = f->more.serial;
     }
+    if (r->all && r->gpu[i])
+        pipc__facts_memory(f, r->scan.root, dir);
     if (r->all)
         f->errors = link_errors(r->scan.root, dir);
     if (!add_files(r, dir, f))
@@ -316,6 +332,10 @@ pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__lo
     if (!st)
         st = read_all(&r, facts, err);
     facts->excerpt = r.excerpt;
+    if (!st && r.all && !r.excerpt) { /* a dump has none of it */
+        pipc__facts_node(facts, root);
+        st = pipc__facts_log(facts, root, err);
+    }
     facts->virtual_machine = in_virtual_machine(root) || (r.excerpt && is_guests_dump(&r.scan));
     pipc__config_space_close(r.space);
     pipc__topo_free(r.scratch);

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "prolog/facts_parts.h"
 #include "prolog/kernel_log.h"
 #include "runtime/topo/build.h"
 #include "runtime/topo/dump.h"
@@ -33,7 +34,8 @@ typedef struct entry {
     pipc__pci_addr_t addr; /* domain PIPC__UNKNOWN: not told */
     int secondary;         /* the bus below it */
     int64_t ue_mask, ce_mask;
-    bool relevant; /* a GPU, what is beside it, a port, or a function whose ACS is told */
+    bool virtual_bars; /* those of its virtual functions follow */
+    bool relevant;     /* a GPU, what is beside it, a port, or a function whose ACS is told */
 } entry_t;
 
 typedef struct reader {
@@ -360,6 +362,45 @@ static void take_errors(entry_t *e, const char *line)
         e->ce_mask = FLAGS(at, ce_flags);
 }
 
+/* "[size=64G]", "256MB"; -1 for what is none. */
+static int64_t size(const char *text)
+{
+    static const char units[] = "KMGT";
+    char *end;
+    unsigned long long n = strtoull(text, &end, 10);
+    const char *unit = *end ? strchr(units, *end) : NULL;
+
+    if (end == text || !unit || n > 1 << 20)
+        return -1;
+    return (int64_t)n << (10 * (unit - units + 1));
+}
+
+/* "Region 1: Memory at 38000000000 (64-bit, prefetchable) [size=64G]", and of Resizable BAR "BAR 1:
+ * current size: 256MB, supported: 64MB 128MB 256MB": virtual functions have such lines too, whose
+ * capability is called Virtual. */
+static void take_bar(entry_t *e, const char *line)
+{
+    pipc__extended_t *m = &e->fact.more;
+    const char *at;
+    int64_t bytes;
+
+    if (strstr(line, "Resizable BAR"))
+        e->virtual_bars = strstr(line, "Virtual Resizable BAR") != NULL;
+    if ((at = after(line, "Memory at ")) && strstr(at, ", prefetchable)") &&
+        (at = after(at, "[size=")) && (bytes = size(at)) > m->bar)
+        m->bar = bytes;
+    if (e->virtual_bars || !strstr(line, "BAR ") || !(at = after(line, "current size:")) ||
+        (bytes = size(at)) < m->bar || !(at = after(at, "supported:")))
+        return;
+    m->bar = bytes;
+    for (m->bar_max = bytes; *at; at += strspn(at, " \t")) {
+        bytes = size(at);
+        if (bytes > m->bar_max)
+            m->bar_max = bytes;
+        at += strcspn(at, " \t");
+    }
+}
+
 /* "Bus: primary=00, secondary=41, subordinate=41" */
 static void take_bus(entry_t *e, const char *line)
 {
@@ -398,6 +439,10 @@ static pipc_status_t one_line(reader_t *r, const char *line, const char *from, p
         r->open = -1;
         return PIPC_OK;
     }
+    if (strstr(line, "powersupersave")) { /* the file of the kernel's policy for ASPM */
+        pipc__facts_policy(line, r->log.facts->aspm_policy);
+        return PIPC_OK;
+    }
     st = pipc__kernel_log_line(&r->log, line, &taken, err);
     if (st || taken)
         return st;
@@ -410,6 +455,7 @@ static pipc_status_t one_line(reader_t *r, const char *line, const char *from, p
     take_link(&r->list[r->open], line);
     take_errors(&r->list[r->open], line);
     take_bus(&r->list[r->open], line);
+    take_bar(&r->list[r->open], line);
     return PIPC_OK;
 }
 

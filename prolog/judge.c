@@ -202,7 +202,9 @@ static void judge_aspm(judge_t *j, const pipc__fact_t *f)
 
     if (f->link.aspm > 0)
         pipc__judge_find(j, PIPC__CODE_ASPM, f->companion ? PIPC__NOTE : PIPC__DRAIN, f, "off",
-                         "ASPM %s is on", names[f->link.aspm & 3]);
+                         "ASPM %s is on%s%s", names[f->link.aspm & 3],
+                         j->facts->aspm_policy[0] ? "; the kernel's policy: " : "",
+                         j->facts->aspm_policy);
     else if (f->gpu && f->link.aspm < 0 && f->answer != PIPC__SILENT &&
              f->link.port != PIPC__EXPRESS_INTEGRATED)
         find(j, PIPC__CODE_HIDDEN, f, "", "its capabilities cannot be read");
@@ -303,7 +305,9 @@ pipc_status_t pipc__judge(const pipc__facts_t *facts, const pipc__limits_t *limi
     for (int i = 0; i < facts->n && !j.status; i++) {
         judge_device(&j, &facts->dev[i]);
         pipc__judge_errors(&j, &facts->dev[i]);
+        pipc__judge_memory(&j, &facts->dev[i]);
     }
+    pipc__judge_node(&j);
     pipc__judge_events(&j);
     free(j.below);
     return j.status;

@@ -92,17 +92,21 @@ static bool is_between(const judge_t *j, const pipc__fact_t *f)
     return below > 0 && below < j->gpus;
 }
 
+/* A card's own functions redirect among themselves at most. */
+bool pipc__judge_redirects(const judge_t *j, const pipc__fact_t *f)
+{
+    return !f->gpu && !f->companion && !f->nic && f->more.acs >= 0 &&
+           (f->more.acs & PIPC__ACS_REDIRECTS) && is_between(j, f);
+}
+
 static void judge_acs(judge_t *j, const pipc__fact_t *f)
 {
     char text[100];
 
-    /* A card's own functions redirect among themselves at most. */
-    if (f->gpu || f->companion || f->nic || f->more.acs < 0 ||
-        !(f->more.acs & PIPC__ACS_REDIRECTS) || !is_between(j, f))
-        return;
-    pipc__judge_find(j, PIPC__CODE_ACS, PIPC__DRAIN, f, "off between GPUs", "ACS redirects: %s",
-                     names((uint32_t)f->more.acs, redirects,
-                           sizeof(redirects) / sizeof(redirects[0]), text, sizeof(text)));
+    if (pipc__judge_redirects(j, f))
+        pipc__judge_find(j, PIPC__CODE_ACS, PIPC__DRAIN, f, "off between GPUs", "ACS redirects: %s",
+                         names((uint32_t)f->more.acs, redirects,
+                               sizeof(redirects) / sizeof(redirects[0]), text, sizeof(text)));
 }
 
 void pipc__judge_errors(judge_t *j, const pipc__fact_t *f)

@@ -36,6 +36,13 @@ const char *pipc__speed_text(int mts, char out[24]);
 void pipc__judge_errors(judge_t *j, const pipc__fact_t *f);
 void pipc__judge_events(judge_t *j);
 
+/* A GPU's BAR; and what is said of the node. */
+void pipc__judge_memory(judge_t *j, const pipc__fact_t *f);
+void pipc__judge_node(judge_t *j);
+
+/* Does ACS at @f, a port between GPUs, send their requests up? */
+bool pipc__judge_redirects(const judge_t *j, const pipc__fact_t *f);
+
 /* The names of AER status bits, "replay rollover, replay timeout"; how severe they are at most. */
 const char *pipc__corrected_names(uint32_t bits, char *out, size_t cap);
 const char *pipc__uncorrected_names(uint32_t bits, char *out, size_t cap);

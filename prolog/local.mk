@@ -16,6 +16,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/extended.c prolog/extended.h \
 	prolog/facts.h \
 	prolog/facts_dump.c \
+	prolog/facts_log.c prolog/facts_node.c prolog/facts_parts.h \
 	prolog/facts_sysfs.c \
 	prolog/facts_text.c \
 	prolog/findings.c \
@@ -23,7 +24,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/identity.c prolog/identity.h \
 	prolog/judge.c prolog/judge.h \
 	prolog/judge_baseline.c prolog/judge_baseline.h \
-	prolog/judge_errors.c prolog/judge_log.c prolog/judging.h \
+	prolog/judge_errors.c prolog/judge_log.c prolog/judge_node.c prolog/judging.h \
 	prolog/kernel_driver.c prolog/kernel_line.h \
 	prolog/kernel_port.c prolog/kernel_record.c prolog/kernel_time.c \
 	prolog/kernel_log.c prolog/kernel_log.h \

@@ -142,6 +142,26 @@ static const pasted_t pasted[] = {
      "warn 0000:51:00.0:PCI016 0000:41:00.0:PCI011"},
     {"DevSta is what software makes", CARD("41", FULL) "DevSta: CorrErr+ FatalErr+ UnsupReq+\n",
      "note 0000:41:00.0:PCI011"},
+    /* BARs */
+    {"a small BAR, and what the card offers",
+     CARD("41", FULL) "\tRegion 0: Memory at f6000000 (32-bit, non-prefetchable) [size=16M]\n"
+                      "\tRegion 1: Memory at e0000000 (64-bit, prefetchable) [size=256M]\n"
+                      "\tCapabilities: [bb0 v1] Physical Resizable BAR\n"
+                      "\t\tBAR 1: current size: 256MB, supported: 64MB 256MB 16GB 32GB\n",
+     "note 0000:41:00.0:PCI011 0000:41:00.0:PCI021"},
+    {"all of its memory",
+     CARD("41", FULL) "\tRegion 1: Memory at 38000000000 (64-bit, prefetchable) [size=32G]\n"
+                      "\t\tBAR 1: current size: 32GB, supported: 64MB 256MB 16GB 32GB\n",
+     "note 0000:41:00.0:PCI011"},
+    {"BARs of virtual functions",
+     CARD("41", FULL) "\tCapabilities: [c00 v1] Virtual Resizable BAR\n"
+                      "\t\tBAR 1: current size: 256MB, supported: 256MB 512MB 1GB 32GB\n",
+     "note 0000:41:00.0:PCI011"},
+    {"one small BAR: no peer",
+     CARD("41", FULL) "Memory at e0000000 (64-bit, prefetchable) [size=256M]\n",
+     "note 0000:41:00.0:PCI011"},
+    {"the kernel's policy", CARD("41", FULL) "\ndefault performance [powersave] powersupersave\n",
+     "note 0000:41:00.0:PCI011 node:PCI005"},
     /* ACS */
     {"ACS redirects", PORT(FULL) "ACSCtl: SrcValid+ ReqRedir+ CmpltRedir+\n" CARD("41", FULL),
      "warn 0000:40:01.1:PCI015"},
@@ -327,6 +347,41 @@ static void extended_reads(void **state)
     assert_true(s.reads < 1000);
 }
 
+/* Two BARs of an AMD card: the one for memory is the larger, and counts. */
+static void resizable_bars(void **state)
+{
+    static const struct {
+        uint32_t sizes, control;
+        int64_t bar, most;
+    } cases[] = {
+        {0x000fff00, 0x00000840, 256 << 20, 32768LL << 20}, /* 16 MB ... 32 GB */
+        {0x000fff00, 0x00000f40, 32768LL << 20, 32768LL << 20},
+        {0x000fff00, 0x00003f40, 2 << 20,
+         4 << 20}, /* of 2^63 MB: not believed, the second stands */
+        {0xffffffff, 0x00000840, 2 << 20, 4 << 20},
+        {0x00000000, 0x00000840, 256 << 20, -1},
+        {0x000fff00, 0x00000800, -1, -1}, /* a count of none */
+    };
+    unsigned char c[4096], got[4096];
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        source_t s = {c, sizeof(c), 0};
+        memset(c, 0, sizeof(c));
+        put32(c, 0x100, 0x00010015);
+        put32(c, 0x104, cases[i].sizes);
+        put32(c, 0x108, cases[i].control);
+        put32(c, 0x10c, 0x00000060); /* 2 and 4 MB */
+        put32(c, 0x110, 0x00000102);
+        pipc__extended_read(word, &s, got);
+        for (int k = 0; k < 2; k++) {
+            pipc__extended_t e = pipc__extended_decode(k ? got : c, sizeof(c));
+            assert_int_equal(e.bar, cases[i].bar);
+            assert_int_equal(e.bar_max, cases[i].most);
+        }
+    }
+}
+
 /* ---- a GPU less, and the pages --------------------------------------------------------------- */
 
 static void fewer_gpus_than_expected(void **state)
@@ -376,6 +431,7 @@ int main(void)
         cmocka_unit_test(sizes),
         cmocka_unit_test(extended_registers),
         cmocka_unit_test(extended_reads),
+        cmocka_unit_test(resizable_bars),
         cmocka_unit_test(fewer_gpus_than_expected),
         cmocka_unit_test(every_code_has_a_page),
     };

@@ -209,7 +209,7 @@ tests_unit_topo_tool_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/health tests/unit/health_guard tests/unit/health_state tests/unit/health_facts tests/unit/health_text tests/unit/health_tool tests/unit/config
-check_PROGRAMS += tests/unit/health_log
+check_PROGRAMS += tests/unit/health_log tests/unit/health_node
 endif
 tests_unit_health_SOURCES = tests/unit/health.c
 tests_unit_health_CFLAGS = $(UNIT_CFLAGS)
@@ -234,6 +234,9 @@ tests_unit_health_counters_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_text_SOURCES = tests/unit/health_text.c
 tests_unit_health_text_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_text_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+tests_unit_health_node_SOURCES = tests/unit/health_node.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_node_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_node_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_log_SOURCES = tests/unit/health_log.c
 tests_unit_health_log_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_log_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
