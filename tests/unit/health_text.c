@@ -334,7 +334,7 @@ static void extended_reads(void **state)
     assert_int_equal(pipc__extended_read(word, &s, got), 4096);
     pipc__extended_t a = pipc__extended_decode(c, 4096), b = pipc__extended_decode(got, 4096);
     assert_true(a.acs == b.acs && a.uncorrected == b.uncorrected && a.corrected == b.corrected);
-    assert_int_equal(s.reads, 1 + 2 + 6);
+    assert_int_equal(s.reads, 3 + 2 + 6);
     s = (source_t){c, 0x210, 0};
     assert_int_equal(pipc__extended_read(word, &s, got), 4096);
     b = pipc__extended_decode(got, 4096);
