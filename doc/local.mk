@@ -6,6 +6,7 @@ dist_man_MANS += doc/pcie-ipc-tune.1
 EXTRA_DIST += doc/architecture.md
 dist_man_MANS += doc/spank_pcie_ipc.8
 EXTRA_DIST += doc/measurements.md doc/pcie-ipc-health.schema.json
+dist_man_MANS += doc/pcie-ipc-stress.8
 dist_man_MANS += doc/pcie-ipc-health.8 doc/pcie-ipc.conf.5
 dist_man_MANS += doc/libpcie-ipc.3
 EXTRA_DIST += doc/example.c doc/example-mpi.c

@@ -52,34 +52,41 @@ static pipc_status_t judge(const pipc__machine_t *source, const pipc__facts_t *f
     return st;
 }
 
-static pipc_status_t look(const pipc__machine_t *source, pipc__findings_t *out, pipc__error_t *err)
+/* The caller releases @facts, @rules and @out. */
+static pipc_status_t look(const pipc__machine_t *source, pipc__facts_t *facts, pipc__rules_t *rules,
+                          pipc__findings_t *out, pipc__error_t *err)
 {
     pipc__error_t why = {PIPC_OK, ""};
-    pipc__facts_t facts = {.n = 0};
-    pipc__rules_t rules;
     pipc_status_t st;
 
     memset(out, 0, sizeof(*out));
-    pipc__rules_read(source->limits, source->baseline, &rules);
+    pipc__rules_read(source->limits, source->baseline, rules);
     if (source->gpus > 0)
-        rules.limits.gpus = source->gpus;
-    st = pipc__check_facts(source, &facts, &why) ? tell(out, PIPC__CODE_SOURCE, why.text, err)
-                                                 : judge(source, &facts, &rules, out, err);
-    for (int i = 0; i < rules.n_refused && !st; i++)
-        st = tell(out, PIPC__CODE_RULES, rules.refused[i].text, err);
-    pipc__facts_free(&facts);
-    pipc__rules_free(&rules);
+        rules->limits.gpus = source->gpus;
+    st = pipc__check_facts(source, facts, &why) ? tell(out, PIPC__CODE_SOURCE, why.text, err)
+                                                : judge(source, facts, rules, out, err);
+    for (int i = 0; i < rules->n_refused && !st; i++)
+        st = tell(out, PIPC__CODE_RULES, rules->refused[i].text, err);
     return st;
 }
 
 pipc_status_t pipc__check(const pipc__machine_t *source, pipc__findings_t *out, pipc__error_t *err)
 {
     const struct timespec moment = {0, SECOND_LOOK_MS * 1000000L};
-    pipc_status_t st = look(source, out, err);
+    pipc__rules_t rules;
+    pipc__facts_t facts = {.n = 0};
+    pipc_status_t st = look(source, &facts, &rules, out, err);
 
-    if (st || out->verdict != PIPC__DRAIN || source->dump || source->text)
-        return st;
-    pipc__findings_free(out);
-    nanosleep(&moment, NULL);
-    return look(source, out, err);
+    if (!st && out->verdict == PIPC__DRAIN && !source->dump && !source->text) {
+        pipc__findings_free(out);
+        pipc__facts_free(&facts);
+        pipc__rules_free(&rules);
+        nanosleep(&moment, NULL);
+        st = look(source, &facts, &rules, out, err);
+    }
+    if (!st && source->wake) /* last and once: it reads several times by itself */
+        st = pipc__wake(source->wake, &facts, &rules.limits, out, err);
+    pipc__facts_free(&facts);
+    pipc__rules_free(&rules);
+    return st;
 }

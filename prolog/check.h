@@ -5,6 +5,7 @@
 
 #include "prolog/judge.h"
 #include "prolog/rules.h"
+#include "prolog/wake.h"
 
 typedef struct pipc__machine {
     const char *sysroot; /* "/" is this machine */
@@ -13,6 +14,7 @@ typedef struct pipc__machine {
     bool all;            /* see PIPC__LOOK_ALL: for people; a prolog looks at links alone */
     int gpus;            /* how many there should be; 0: as limits.conf says */
     pipc__rule_file_t limits, baseline;
+    const pipc__wake_t *wake; /* how low speeds are confirmed; NULL: not at all */
 } pipc__machine_t;
 
 /* Read the facts of @source, and who each device is. The caller releases them, also after a

@@ -174,6 +174,13 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "A GPU that did not come up at boot is in no list, and the baseline knows where it was. "
          "GPUs that are as many as before, at other places, are no loss but a stale baseline. A "
          "NIC that is not there is a warning; in an excerpt that cannot be told."},
+    [PIPC__CODE_STAYS_SLOW] =
+        {"PCI032", PIPC__DRAIN, "a link stays below its speed while its GPU works",
+         "reseat the card and its riser or cable, then replace them in turn",
+         "A GPU at work has its link at full speed. Here it had work, by a copy or, as its driver "
+         "said before and after, of its own (P0), and the port above it gave the same lower speed "
+         "in several reads. So the link did not train higher than that. It is only told with "
+         "--wake or the key wake: without one a low speed stays a note (PCI003)."},
     [PIPC__CODE_RULES] =
         {"PCI033", PIPC__WARN, "limits.conf, the baseline or the acknowledgements are refused",
          "correct the file, or remove it",

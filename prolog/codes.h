@@ -47,6 +47,7 @@ typedef enum pipc__code {
     PIPC__CODE_ABILITY,     /* PCI027 */
     PIPC__CODE_STALE,       /* PCI028 */
     PIPC__CODE_GONE,        /* PCI029 */
+    PIPC__CODE_STAYS_SLOW,  /* PCI032 */
     PIPC__CODE_RULES,       /* PCI033 */
     PIPC__CODES
 } pipc__code_t;

@@ -2,6 +2,7 @@
 #include "prolog/express.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 #define UNKNOWN (-1)
 
@@ -99,4 +100,13 @@ pipc__express_t pipc__express_decode(const unsigned char *config, size_t bytes)
     if (word(config, at + LNKSTA2) != 0xffff)
         e.equalized = (int)(word(config, at + LNKSTA2) >> 1 & 1);
     return e;
+}
+
+const char *pipc__speed_text(int mts, char out[24])
+{
+    if (mts % 1000)
+        snprintf(out, 24, "%d.%d GT/s", mts / 1000, mts % 1000 / 100);
+    else
+        snprintf(out, 24, "%d GT/s", mts / 1000);
+    return out;
 }

@@ -40,6 +40,9 @@ bool pipc__config_all_ones(const unsigned char *config, size_t bytes);
 /* A width or speed that PCIe has, else -1. */
 int pipc__express_width(int lanes);
 
+/* "2.5 GT/s", of mega-transfers; returns @out. */
+const char *pipc__speed_text(int mts, char out[24]);
+
 /* What is not known of a link: all of it. */
 pipc__express_t pipc__express_unknown(void);
 

@@ -38,6 +38,13 @@ pipc_status_t pipc__findings_add(pipc__findings_t *out, const pipc__finding_t *f
     return PIPC_OK;
 }
 
+void pipc__findings_remove(pipc__findings_t *out, int i)
+{
+    out->n--;
+    memmove(out->list + i, out->list + i + 1, sizeof(*out->list) * (size_t)(out->n - i));
+    out->verdict = out->n > 0 ? out->list[0].severity : PIPC__OK;
+}
+
 void pipc__findings_free(pipc__findings_t *findings)
 {
     free(findings->list);

@@ -37,25 +37,9 @@ void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, cons
     j->status = pipc__findings_add(j->out, &x, j->err);
 }
 
-const char *pipc__speed_text(int mts, char out[24])
-{
-    if (mts % 1000)
-        snprintf(out, 24, "%d.%d GT/s", mts / 1000, mts % 1000 / 100);
-    else
-        snprintf(out, 24, "%d GT/s", mts / 1000);
-    return out;
-}
-
 #define find(j, code, f, ...) pipc__judge_find(j, code, PIPC__DRAIN, f, __VA_ARGS__)
 
 /* ---- what a device is ---------------------------------------------------------------------- */
-
-static int min_known(int a, int b)
-{
-    if (a < 0 || b < 0)
-        return a < 0 ? b : a;
-    return a < b ? a : b;
-}
 
 static const pipc__fact_t *parent_of(const judge_t *j, const pipc__fact_t *f)
 {
@@ -134,7 +118,8 @@ static void judge_slot(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
 {
     const pipc__express_t *a = &p->link, *b = &f->link;
     char speed[24], want[192];
-    int width = min_known(a->max_width, b->max_width), mts = min_known(a->max_mts, b->max_mts);
+    int width = pipc__min_known(a->max_width, b->max_width),
+        mts = pipc__min_known(a->max_mts, b->max_mts);
 
     if (j->facts->virtual_machine || mts < 0 || b->max_mts < 0)
         return;
@@ -152,7 +137,7 @@ static void judge_slot(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
 static void judge_width(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
 {
     int a = p->link.width, b = f->link.width, now = a >= 0 ? a : b;
-    int can = min_known(p->link.max_width, f->link.max_width);
+    int can = pipc__min_known(p->link.max_width, f->link.max_width);
     bool both = p->link.max_width >= 0 && f->link.max_width >= 0;
     char want[192];
 
@@ -161,12 +146,12 @@ static void judge_width(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f
             find(j, PIPC__CODE_NO_LINK, f, "", "the link's width is not known");
         return;
     }
-    if (min_known(a, b) >= can) {
+    if (pipc__min_known(a, b) >= can) {
         if (both)
             judge_slot(j, p, f);
         return;
     }
-    if (pipc__judge_excused(j, p, f, min_known(a, b)))
+    if (pipc__judge_excused(j, p, f, pipc__min_known(a, b)))
         return;
     snprintf(want, sizeof(want), "x%d by %s and %s", can, p->name, f->name);
     if (f->gpu && f->link.d_state == 3)
@@ -184,8 +169,8 @@ static void judge_width(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f
 static void judge_speed(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
 {
     int now = p && p->link.mts >= 0 ? p->link.mts : f->link.mts;
-    int can = p ? min_known(p->link.max_mts, f->link.max_mts) : f->link.max_mts;
-    int target = p ? p->link.target_mts : -1, want = min_known(can, target);
+    int can = p ? pipc__min_known(p->link.max_mts, f->link.max_mts) : f->link.max_mts;
+    int target = p ? p->link.target_mts : -1, want = pipc__link_wanted_mts(p, f);
     char is[24], should[24];
 
     if (now >= 0 && want >= 0 && now < want)

@@ -34,6 +34,9 @@ pipc_status_t pipc__judge(const pipc__facts_t *facts, const pipc__limits_t *limi
 pipc_status_t pipc__findings_add(pipc__findings_t *out, const pipc__finding_t *finding,
                                  pipc__error_t *err);
 
+/* Take the @i-th out. */
+void pipc__findings_remove(pipc__findings_t *out, int i);
+
 void pipc__findings_free(pipc__findings_t *findings);
 
 #endif

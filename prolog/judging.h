@@ -29,9 +29,6 @@ void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, cons
 /* Did an administrator excuse a link of @width lanes, by either of its ends? @p may be NULL. */
 bool pipc__judge_excused(const judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f, int width);
 
-/* "2.5 GT/s" */
-const char *pipc__speed_text(int mts, char out[24]);
-
 /* ACS, errors and counters of one device; then what a kernel's log says of all. */
 void pipc__judge_errors(judge_t *j, const pipc__fact_t *f);
 void pipc__judge_events(judge_t *j);

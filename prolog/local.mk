@@ -21,6 +21,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/facts_text.c \
 	prolog/findings.c \
 	prolog/gate.c prolog/gate.h \
+	prolog/gpu_driver.c prolog/gpu_driver.h \
 	prolog/identity.c prolog/identity.h \
 	prolog/judge.c prolog/judge.h \
 	prolog/judge_baseline.c prolog/judge_baseline.h \
@@ -35,6 +36,10 @@ libpipc_gate_la_SOURCES = \
 	prolog/rules.c prolog/rules.h \
 	prolog/snapshot.c prolog/snapshot.h \
 	prolog/state.c prolog/state.h \
+	prolog/stress_record.c prolog/stress_record.h \
+	prolog/wake.c prolog/wake.h \
+	prolog/wake_judge.c \
+	prolog/wake_look.c \
 	prolog/xid.c prolog/xid.h
 libpipc_gate_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(PCI_CFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS)
 libpipc_gate_la_LIBADD = libpipc-core.la libpipc-dump.la $(PCI_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
@@ -61,3 +66,22 @@ prolog_gate_SOURCES = prolog/main.c prolog/verbs.h prolog/verb_check.c prolog/ve
 prolog_gate_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_gate_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
 prolog_gate_LDADD = libpipc-gate.la libpipc-cli.la
+
+# Its own sources stand in a variable: tests build them in.
+STRESS = prolog/stress/lane.c prolog/stress/lane.h \
+	prolog/stress/links.c prolog/stress/links.h \
+	prolog/stress/memory.c prolog/stress/memory.h \
+	prolog/stress/options.c \
+	prolog/stress/pattern.c prolog/stress/pattern.h \
+	prolog/stress/progress.c \
+	prolog/stress/report.c \
+	prolog/stress/report_json.c \
+	prolog/stress/run.c \
+	prolog/stress/series.c prolog/stress/series.h \
+	prolog/stress/stress.h \
+	prolog/stress/traffic.c prolog/stress/traffic.h \
+	prolog/stress/verdict.c
+sbin_PROGRAMS += pcie-ipc-stress
+pcie_ipc_stress_SOURCES = prolog/stress/main.c $(STRESS)
+pcie_ipc_stress_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
+pcie_ipc_stress_LDADD = libpipc-gate.la libpipc-cli.la

@@ -65,3 +65,17 @@ void pipc__place(const pipc__facts_t *facts, const pipc__fact_t *f, char out[PIP
     used = strlen(out);
     snprintf(out + used, PIPC__PLACE_MAX - used, "/%s", name ? name + 1 : f->name);
 }
+
+int pipc__min_known(int a, int b)
+{
+    if (a < 0 || b < 0)
+        return a < 0 ? b : a;
+    return a < b ? a : b;
+}
+
+int pipc__link_wanted_mts(const pipc__fact_t *p, const pipc__fact_t *f)
+{
+    if (!p)
+        return f->link.max_mts;
+    return pipc__min_known(pipc__min_known(p->link.max_mts, f->link.max_mts), p->link.target_mts);
+}

@@ -22,4 +22,11 @@ bool pipc__inside_card(const pipc__facts_t *facts, const pipc__fact_t *f);
  * the buses below the root are not in it: they change when a card is added elsewhere. */
 void pipc__place(const pipc__facts_t *facts, const pipc__fact_t *f, char out[PIPC__PLACE_MAX]);
 
+/* The least of two numbers; of a known and an unknown one (-1) the known. */
+int pipc__min_known(int a, int b);
+
+/* The speed that the link between @f and the port @p above it (NULL: not in view) should have under
+ * load: what both ends can do, or less if the port's target is lower. -1: cannot be told. */
+int pipc__link_wanted_mts(const pipc__fact_t *p, const pipc__fact_t *f);
+
 #endif

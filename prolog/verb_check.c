@@ -9,7 +9,18 @@
 #include "prolog/output.h"
 #include "prolog/verbs.h"
 
-enum { OPT_SYSROOT = 256, OPT_DUMP, OPT_TEXT, OPT_GPUS, OPT_LIMITS, OPT_BASELINE, OPT_JSON };
+enum {
+    OPT_SYSROOT = 256,
+    OPT_DUMP,
+    OPT_TEXT,
+    OPT_GPUS,
+    OPT_LIMITS,
+    OPT_BASELINE,
+    OPT_WAKE,
+    OPT_JSON
+};
+
+#define WAKE_MS 30000 /* without persistence mode the driver first starts every GPU */
 
 const pipc__cli_option_t pipc__check_options[] = {
     {"sysroot", "DIR", "read a captured machine: DIR holds sys and proc", OPT_SYSROOT},
@@ -19,14 +30,26 @@ const pipc__cli_option_t pipc__check_options[] = {
     {"gpus", "N", "as many GPUs should be there", OPT_GPUS},
     {"limits", "FILE", "judge by this limits.conf", OPT_LIMITS},
     {"baseline", "FILE", "compare with this baseline", OPT_BASELINE},
+    {"wake", "HOW", "tell slow links from idle ones: never, nvml or copy", OPT_WAKE},
     {"json", NULL, "print JSON", OPT_JSON},
     {NULL, NULL, NULL, 0},
 };
 
 typedef struct wants {
     pipc__machine_t source;
+    pipc__wake_t wake;
     bool json;
 } wants_t;
+
+static int take_wake(const char *value, pipc__wake_t *wake)
+{
+    int mode = pipc__wake_parse(value);
+
+    if (mode < 0)
+        return pipc__verb_usage(value, "--wake is never, nvml or copy");
+    wake->mode = (pipc__wake_mode_t)mode;
+    return PIPC__CLI_GO_ON;
+}
 
 static int take_number(const char *value, int *out)
 {
@@ -61,6 +84,8 @@ static int take(void *wants, int id, const char *value)
     case OPT_BASELINE:
         w->source.baseline = (pipc__rule_file_t){value, PIPC__INI_ANYBODY};
         break;
+    case OPT_WAKE:
+        return take_wake(value, &w->wake);
     default:
         w->json = true;
         break;
@@ -100,7 +125,7 @@ void pipc__check_here(pipc__machine_t *m)
 
 int pipc__verb_check(int argc, char **argv)
 {
-    wants_t w = {.source = {.gpus = 0}};
+    wants_t w = {.wake = {.deadline_ms = WAKE_MS}};
     pipc__findings_t findings = {NULL, 0, 0, PIPC__OK};
     pipc__error_t err = {PIPC_OK, ""};
     int status = pipc__cli_parse(&cli, argc, argv, &w);
@@ -109,8 +134,12 @@ int pipc__verb_check(int argc, char **argv)
         return status;
     if (!!w.source.sysroot + !!w.source.dump + !!w.source.text > 1)
         return pipc__verb_usage("--sysroot, --dump and --text", "one machine at a time");
+    if (w.wake.mode && (w.source.dump || w.source.text))
+        return pipc__verb_usage("--wake", "a text has no GPU that could be woken");
     w.source.all = true;
     pipc__check_here(&w.source);
+    w.wake.sysroot = w.source.sysroot;
+    w.source.wake = &w.wake;
     if (pipc__check(&w.source, &findings, &err)) {
         fprintf(stderr, PIPC__HEALTH_NAME ": %s\n", err.text);
         pipc__findings_free(&findings);

@@ -23,5 +23,6 @@ manual pcie-ipc-p2p pcie-ipc-p2p pcie-ipc-p2p.1
 manual pcie-ipc-plan pcie-ipc-plan pcie-ipc-plan.1
 manual pcie-ipc-topo pcie-ipc-topo pcie-ipc-topo.1
 manual pcie-ipc-tune pcie-ipc-tune pcie-ipc-tune.1
+manual pcie-ipc-stress pcie-ipc-stress pcie-ipc-stress.8
 manual pcie-ipc-health prolog/gate pcie-ipc-health.8
 done_testing

@@ -458,3 +458,19 @@ endif
 tests_unit_report_SOURCES = tests/unit/report.c
 tests_unit_report_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_report_LDADD = libpipc-comm.la $(CMOCKA_LIBS) $(JANSSON_LIBS)
+
+# The gate's own part of the CUDA driver and NVML, with a library that answers as both do.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/wake tests/unit/stress
+check_LTLIBRARIES += tests/unit/gpu_fake.la
+endif
+tests_unit_wake_SOURCES = tests/unit/wake.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_wake_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_wake_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+EXTRA_tests_unit_wake_DEPENDENCIES = tests/unit/gpu_fake.la
+tests_unit_stress_SOURCES = tests/unit/stress.c $(STRESS)
+tests_unit_stress_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
+tests_unit_stress_LDADD = libpipc-gate.la libpipc-cli.la $(CMOCKA_LIBS)
+EXTRA_tests_unit_stress_DEPENDENCIES = tests/unit/gpu_fake.la
+tests_unit_gpu_fake_la_SOURCES = tests/unit/gpu_fake.c
+tests_unit_gpu_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
