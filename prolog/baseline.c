@@ -135,51 +135,52 @@ bool pipc__baseline_is_same_card(const pipc__baseline_entry_t *a, const pipc__ba
            (a->who.uuid[0] && strcmp(a->who.uuid, b->who.uuid) == 0);
 }
 
-static void say(FILE *out, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static void say(FILE *out, const char *fmt, ...)
+typedef struct teller {
+    pipc__baseline_tell_t *tell;
+    void *arg;
+    int n;
+} teller_t;
+
+static void say(teller_t *t, const char *object, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+static void say(teller_t *t, const char *object, const char *fmt, ...)
 {
+    char what[2 * PIPC__BASELINE_VALUE_MAX + 32];
     va_list ap;
 
     va_start(ap, fmt);
-    if (out)
-        vfprintf(out, fmt, ap);
+    vsnprintf(what, sizeof(what), fmt, ap);
     va_end(ap);
+    t->tell(t->arg, object, what);
+    t->n++;
 }
 
-static int diff_entry(const pipc__baseline_entry_t *then, const pipc__baseline_entry_t *now,
-                      FILE *out)
+static void diff_entry(const pipc__baseline_entry_t *then, const pipc__baseline_entry_t *now,
+                       teller_t *t)
 {
     char what[2 * PIPC__BASELINE_VALUE_MAX + 32];
-    int n = 0;
 
-    for (const pipc__baseline_key_t *k = pipc__baseline_keys; k->key; k++) {
-        if (strcmp(k->section, "device") != 0 || !differ(then, now, k->key, what, sizeof(what)))
-            continue;
-        say(out, "%s: %s\n", now->name, what);
-        n++;
-    }
-    return n;
+    for (const pipc__baseline_key_t *k = pipc__baseline_keys; k->key; k++)
+        if (strcmp(k->section, "device") == 0 && differ(then, now, k->key, what, sizeof(what)))
+            say(t, now->name, "%s", what);
 }
 
-int pipc__baseline_diff(const pipc__baseline_t *then, const pipc__baseline_t *now, FILE *out)
+int pipc__baseline_diff(const pipc__baseline_t *then, const pipc__baseline_t *now,
+                        pipc__baseline_tell_t *tell, void *arg)
 {
-    int n = 0;
+    teller_t t = {tell, arg, 0};
 
-    if (then->bios[0] && now->bios[0] && strcmp(then->bios, now->bios) != 0) {
-        say(out, "node: bios is %s, was %s\n", now->bios, then->bios);
-        n++;
-    }
+    if (then->bios[0] && now->bios[0] && strcmp(then->bios, now->bios) != 0)
+        say(&t, "node", "bios is %s, was %s", now->bios, then->bios);
     for (int i = 0; i < then->n; i++) {
         const pipc__baseline_entry_t *a = &then->list[i], *b = pipc__baseline_at(now, a->path);
-        if (!b)
-            say(out, "%s: is not there, at %s\n", a->name, a->path);
-        n += b ? diff_entry(a, b, out) : 1;
+        if (b)
+            diff_entry(a, b, &t);
+        else
+            say(&t, a->name, "is not there, at %s", a->path);
     }
-    for (int i = 0; i < now->n; i++) {
-        if (pipc__baseline_at(then, now->list[i].path))
-            continue;
-        say(out, "%s: is new, at %s\n", now->list[i].name, now->list[i].path);
-        n++;
-    }
-    return n;
+    for (int i = 0; i < now->n; i++)
+        if (!pipc__baseline_at(then, now->list[i].path))
+            say(&t, now->list[i].name, "is new, at %s", now->list[i].path);
+    return t.n;
 }

@@ -94,7 +94,9 @@ bool pipc__baseline_is_another(const pipc__baseline_entry_t *then,
 /* Is it the same card, by serial or UUID, and not by its place? */
 bool pipc__baseline_is_same_card(const pipc__baseline_entry_t *a, const pipc__baseline_entry_t *b);
 
-/* One line a difference on @out, which may be NULL; how many there are. */
-int pipc__baseline_diff(const pipc__baseline_t *then, const pipc__baseline_t *now, FILE *out);
+/* Tell each difference, by the address of the device or "node"; how many there are. */
+typedef void pipc__baseline_tell_t(void *arg, const char *object, const char *what);
+int pipc__baseline_diff(const pipc__baseline_t *then, const pipc__baseline_t *now,
+                        pipc__baseline_tell_t *tell, void *arg);
 
 #endif

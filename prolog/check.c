@@ -37,56 +37,57 @@ pipc_status_t pipc__check_facts(const pipc__machine_t *source, pipc__facts_t *fa
         return pipc__facts_dump(facts, source->dump, err);
     st = pipc__facts_sysfs(facts, source->sysroot, look_of(source), err);
     if (!st)
-        pipc__identity_read(source->sysroot, facts);
+        pipc__identity_read(source->sysroot, source->all, facts);
     return st;
 }
 
 static pipc_status_t judge(const pipc__machine_t *source, const pipc__facts_t *facts,
-                           const pipc__rules_t *rules, pipc__findings_t *out, pipc__error_t *err)
+                           const pipc__site_t *site, pipc__findings_t *out, pipc__error_t *err)
 {
-    pipc_status_t st = pipc__judge(facts, &rules->limits, out, err);
+    pipc_status_t st = pipc__judge(facts, &site->limits, out, err);
 
     if (!st)
-        st = pipc__judge_baseline(facts, &rules->limits, &rules->baseline, look_of(source), out,
-                                  err);
+        st = pipc__judge_baseline(facts, &site->limits, &site->baseline, look_of(source), out, err);
+    if (!st)
+        st = pipc__acks_apply(&site->acks, out, err);
     return st;
 }
 
-/* The caller releases @facts, @rules and @out. */
-static pipc_status_t look(const pipc__machine_t *source, pipc__facts_t *facts, pipc__rules_t *rules,
+/* The caller releases @facts, @site and @out. */
+static pipc_status_t look(const pipc__machine_t *source, pipc__facts_t *facts, pipc__site_t *site,
                           pipc__findings_t *out, pipc__error_t *err)
 {
     pipc__error_t why = {PIPC_OK, ""};
     pipc_status_t st;
 
     memset(out, 0, sizeof(*out));
-    pipc__rules_read(source->limits, source->baseline, rules);
+    pipc__site_read(source->limits, source->baseline, source->acks, site);
     if (source->gpus > 0)
-        rules->limits.gpus = source->gpus;
+        site->limits.gpus = source->gpus;
     st = pipc__check_facts(source, facts, &why) ? tell(out, PIPC__CODE_SOURCE, why.text, err)
-                                                : judge(source, facts, rules, out, err);
-    for (int i = 0; i < rules->n_refused && !st; i++)
-        st = tell(out, PIPC__CODE_RULES, rules->refused[i].text, err);
+                                                : judge(source, facts, site, out, err);
+    for (int i = 0; i < site->n_refused && !st; i++)
+        st = tell(out, PIPC__CODE_RULES, site->refused[i].text, err);
     return st;
 }
 
 pipc_status_t pipc__check(const pipc__machine_t *source, pipc__findings_t *out, pipc__error_t *err)
 {
     const struct timespec moment = {0, SECOND_LOOK_MS * 1000000L};
-    pipc__rules_t rules;
+    pipc__site_t site;
     pipc__facts_t facts = {.n = 0};
-    pipc_status_t st = look(source, &facts, &rules, out, err);
+    pipc_status_t st = look(source, &facts, &site, out, err);
 
     if (!st && out->verdict == PIPC__DRAIN && !source->dump && !source->text) {
         pipc__findings_free(out);
         pipc__facts_free(&facts);
-        pipc__rules_free(&rules);
+        pipc__site_free(&site);
         nanosleep(&moment, NULL);
-        st = look(source, &facts, &rules, out, err);
+        st = look(source, &facts, &site, out, err);
     }
     if (!st && source->wake) /* last and once: it reads several times by itself */
-        st = pipc__wake(source->wake, &facts, &rules.limits, out, err);
+        st = pipc__wake(source->wake, &facts, &site.limits, out, err);
     pipc__facts_free(&facts);
-    pipc__rules_free(&rules);
+    pipc__site_free(&site);
     return st;
 }

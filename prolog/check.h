@@ -4,7 +4,7 @@
 #define PIPC_PROLOG_CHECK_H
 
 #include "prolog/judge.h"
-#include "prolog/rules.h"
+#include "prolog/site.h"
 #include "prolog/wake.h"
 
 typedef struct pipc__machine {
@@ -13,7 +13,7 @@ typedef struct pipc__machine {
     const char *text;    /* not NULL: what facts_text.c reads, in its place */
     bool all;            /* see PIPC__LOOK_ALL: for people; a prolog looks at links alone */
     int gpus;            /* how many there should be; 0: as limits.conf says */
-    pipc__rule_file_t limits, baseline;
+    pipc__rule_file_t limits, baseline, acks;
     const pipc__wake_t *wake; /* how low speeds are confirmed; NULL: not at all */
 } pipc__machine_t;
 

@@ -133,7 +133,8 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "reset the GPU or power the node off and on; if it comes back, replace it",
          "NVIDIA's driver gives each error a number. Those that programs cause are not told; those "
          "of memory, links, firmware and power are, and numbers that are not known here are "
-         "notes. Whether the GPU is still sick the log does not tell."},
+         "notes. Whether the GPU is still sick the log does not tell.",
+         .past = true},
     [PIPC__CODE_UNCOUNTED] =
         {"PCI024", PIPC__NOTE,
          "the kernel does not count PCIe errors: its AER service is not bound",

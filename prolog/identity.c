@@ -66,14 +66,14 @@ static void read_uuid(const char *root, pipc__fact_t *f)
         copy_plain(f->who.uuid, sizeof(f->who.uuid), at);
 }
 
-void pipc__identity_read(const char *root, pipc__facts_t *facts)
+void pipc__identity_read(const char *root, bool ask_driver, pipc__facts_t *facts)
 {
     char line[256];
 
     if (pipc__file_line(root, line, sizeof(line), "sys/class/dmi/id/bios_version"))
         copy_plain(facts->bios, sizeof(facts->bios), line);
     read_slots(root, facts);
-    for (int i = 0; i < facts->n; i++)
+    for (int i = 0; ask_driver && i < facts->n; i++)
         if (facts->dev[i].gpu)
             read_uuid(root, &facts->dev[i]);
 }

@@ -5,6 +5,7 @@ noinst_LTLIBRARIES += libpipc-gate.la
 libpipc_gate_la_SOURCES = \
 	runtime/base/config.c runtime/base/config.h \
 	runtime/base/ini.c runtime/base/ini.h \
+	prolog/ack.c prolog/ack.h \
 	prolog/baseline.c prolog/baseline_file.c prolog/baseline.h \
 	prolog/check.c prolog/check.h \
 	prolog/codes.c prolog/codes.h \
@@ -33,7 +34,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/links.c prolog/links.h \
 	prolog/output.c prolog/output.h \
 	prolog/places.c prolog/places.h \
-	prolog/rules.c prolog/rules.h \
+	prolog/site.c prolog/site.h \
 	prolog/snapshot.c prolog/snapshot.h \
 	prolog/state.c prolog/state.h \
 	prolog/stress_record.c prolog/stress_record.h \
@@ -62,7 +63,7 @@ prolog_prolog_SOURCES = prolog/prolog_main.c $(GUARD)
 prolog_prolog_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_epilog_SOURCES = prolog/epilog_main.c $(GUARD)
 prolog_epilog_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
-prolog_gate_SOURCES = prolog/main.c prolog/verbs.h prolog/verb_check.c prolog/verb_links.c
+prolog_gate_SOURCES = prolog/main.c prolog/verbs.h prolog/verb_ack.c prolog/verb_baseline.c prolog/verb_check.c prolog/verb_links.c prolog/verb_machine.c
 prolog_gate_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_gate_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
 prolog_gate_LDADD = libpipc-gate.la libpipc-cli.la

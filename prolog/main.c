@@ -20,12 +20,10 @@ static const struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
 } verbs[] = {
-    {"check", pipc__verb_check},
-    {"explain", pipc__verb_explain},
-    {"install-links", pipc__verb_links},
-    {"gate", pipc__verb_gate},
+    {"check", pipc__verb_check},     {"baseline", pipc__verb_baseline},   {"ack", pipc__verb_ack},
+    {"explain", pipc__verb_explain}, {"install-links", pipc__verb_links}, {"gate", pipc__verb_gate},
 };
-#define VERBS "check, explain, prolog, epilog or install-links"
+#define VERBS "check, baseline, ack, explain, prolog, epilog or install-links"
 
 static void print_codes(void)
 {
@@ -45,6 +43,10 @@ static int take_nothing(void *wants, int id, const char *value)
 
 static const pipc__cli_section_t all_options[] = {
     {"check: look now", pipc__check_options},
+    {"baseline learn | diff [FILE] | show [FILE]: what the machine was when it was well",
+     pipc__baseline_options},
+    {"ack CODE OBJECT: a record of the past is known, and a note from now on", pipc__ack_options},
+    {"check, baseline, ack: which machine", pipc__machine_options},
     {"prolog, epilog: what Slurm runs; see install-links\n\n"
      "install-links: make " PIPC__LINK_NAME " in Slurm's folders",
      pipc__links_options},
@@ -55,12 +57,15 @@ const pipc__cli_t pipc__health_cli = {
     .name = PIPC__HEALTH_NAME,
     .version = PACKAGE_VERSION,
     .usage = "check [OPTION...]\n"
+             "       " PIPC__HEALTH_NAME " baseline learn | diff [FILE] | show [FILE] [OPTION...]\n"
+             "       " PIPC__HEALTH_NAME " ack CODE OBJECT | --list [OPTION...]\n"
              "       " PIPC__HEALTH_NAME " explain CODE\n"
              "       " PIPC__HEALTH_NAME " prolog | epilog\n"
              "       " PIPC__HEALTH_NAME " install-links [OPTION...]",
     .about = "Judge the PCIe links of this machine's GPUs, and keep jobs off nodes with a fault.\n",
     .sections = all_options,
     .after = "Exit status of check: 0 ok or note, 1 warn, 2 drain, 3 unknown, 64 wrong usage.\n"
+             "baseline diff: 0 the same, 1 it differs, 3 it cannot be told.\n"
              "prolog: 0, or 1 to refuse the node; epilog: 0.\n\nCodes:\n",
     .more = print_codes,
     .output_failed = PIPC__EXIT_UNKNOWN,

@@ -26,15 +26,22 @@ int pipc__verb_usage(const char *object, const char *what);
 extern const pipc__cli_t pipc__health_cli;
 
 /* Each verb gets its own name as argv[0] and returns the exit status. */
+int pipc__verb_ack(int argc, char **argv);
+int pipc__verb_baseline(int argc, char **argv);
 int pipc__verb_check(int argc, char **argv);
 int pipc__verb_explain(int argc, char **argv);
 int pipc__verb_gate(int argc, char **argv); /* called by pipc__prolog() alone */
 int pipc__verb_links(int argc, char **argv);
 
-/* Make it this machine, by the files below /etc, unless it is another. */
-void pipc__check_here(pipc__machine_t *machine);
+/* Options that say which machine is meant, and by whose limits: for every verb that looks at one.
+ * pipc__machine_take() takes them; pipc__machine_ready() makes it this machine, by the files below
+ * /etc, unless it is another. It returns PIPC__CLI_GO_ON or the status for wrong usage. */
+extern const pipc__cli_option_t pipc__machine_options[];
+void pipc__machine_take(pipc__machine_t *machine, int id, const char *value);
+int pipc__machine_ready(pipc__machine_t *machine);
 
 /* Their options, for the --help of all. */
-extern const pipc__cli_option_t pipc__check_options[], pipc__links_options[];
+extern const pipc__cli_option_t pipc__ack_options[], pipc__baseline_options[],
+    pipc__check_options[], pipc__links_options[];
 
 #endif

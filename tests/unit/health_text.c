@@ -274,6 +274,8 @@ static void make_extended(unsigned char c[4096])
 {
     memset(c, 0, 4096);
     put32(c, 0x100, 0x14010003);
+    put32(c, 0x104, 0x44556677);
+    put32(c, 0x108, 0x00112233);
     put32(c, 0x140, 0x2001000d);
     put32(c, 0x144, 0x001d001f);
     put32(c, 0x200, 0x00020001);
@@ -293,6 +295,7 @@ static void extended_registers(void **state)
     assert_int_equal(e.acs, 0x1d);
     assert_int_equal(e.uncorrected, 0x4000);
     assert_int_equal(e.corrected, 0x1040);
+    assert_true(e.serial == 0x0011223344556677);
     e = pipc__extended_decode(c, 0x210); /* cut within AER: its status cannot be unmasked */
     assert_int_equal(e.acs, 0x1d);
     assert_int_equal(e.uncorrected, -1);
@@ -302,7 +305,10 @@ static void extended_registers(void **state)
     assert_int_equal(pipc__extended_decode(c, sizeof(c)).uncorrected, -1);
     memset(c, 0xff, sizeof(c));
     e = pipc__extended_decode(c, sizeof(c));
-    assert_true(e.acs == -1 && e.uncorrected == -1 && e.corrected == -1);
+    assert_true(e.acs == -1 && e.uncorrected == -1 && e.corrected == -1 && e.serial == 0);
+    make_extended(c);
+    memset(c + 0x104, 0xff, 8); /* a serial of ones is none */
+    assert_true(pipc__extended_decode(c, sizeof(c)).serial == 0);
 }
 
 typedef struct source {

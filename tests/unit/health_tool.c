@@ -56,7 +56,7 @@ static void exit_status_and_errors(void **state)
         {"--help", 0, "Usage: pcie-ipc-health"},
         {"check --help", 0, "Usage: pcie-ipc-health"},
         {"", 64,
-         "pcie-ipc-health: no verb: use check, explain, prolog, epilog or install-links; see"},
+         "pcie-ipc-health: no verb: use check, baseline, ack, explain, prolog, epilog or install-links; see"},
         {"look", 64, "pcie-ipc-health: look: use check"},
         {"--json check", 64, "--json: a verb comes first"},
         {"check more", 64, "more: unexpected argument"},
@@ -112,7 +112,7 @@ static void a_healthy_machine_and_a_warning(void **state)
  * manual. */
 static void the_manual_knows_all(void **state)
 {
-    char help[16384], path[512], want[256], flat[16384], *page = NULL;
+    char help[32768], path[512], want[256], flat[131072], *page = NULL;
     size_t size = 0, n = 0;
 
     (void)state;
