@@ -35,3 +35,12 @@ install-plugstack: etc/plugstack.conf.d/pcie-ipc.conf
 uninstall-plugstack:
 	! cmp -s etc/plugstack.conf.d/pcie-ipc.conf "$(DESTDIR)$(plugstackdir)/pcie-ipc.conf" || \
 	    rm -f "$(DESTDIR)$(plugstackdir)/pcie-ipc.conf"
+
+# Units for systemd; none is switched on.
+systemdunitdir = $(prefix)/lib/systemd/system
+dist_systemdunit_DATA = etc/systemd/pcie-ipc-watch-once.timer
+nodist_systemdunit_DATA = etc/systemd/pcie-ipc-watch.service etc/systemd/pcie-ipc-watch-once.service
+EXTRA_DIST += etc/systemd/pcie-ipc-watch.service.in etc/systemd/pcie-ipc-watch-once.service.in
+CLEANFILES += $(nodist_systemdunit_DATA)
+$(nodist_systemdunit_DATA): %: %.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed 's|@sbindir[@]|$(sbindir)|' $(srcdir)/$@.in >$@.tmp && mv $@.tmp $@

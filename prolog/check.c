@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "prolog/check_time.h"
 #include "prolog/identity.h"
 #include "prolog/judge_baseline.h"
 
@@ -48,6 +49,8 @@ static pipc_status_t judge(const pipc__machine_t *source, const pipc__facts_t *f
 
     if (!st)
         st = pipc__judge_baseline(facts, &site->limits, &site->baseline, look_of(source), out, err);
+    if (!st)
+        st = pipc__check_time(source, facts, &site->limits, out, err);
     if (!st)
         st = pipc__acks_apply(&site->acks, out, err);
     return st;

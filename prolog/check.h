@@ -7,6 +7,13 @@
 #include "prolog/site.h"
 #include "prolog/wake.h"
 
+/* Where earlier looks are, for a check of what changed since; a folder of NULL is none. */
+typedef struct pipc__past {
+    const char *run, *state; /* /run/pcie-ipc and /var/lib/pcie-ipc, of @owner's */
+    uid_t owner;
+    bool keep; /* leave this look for later ones */
+} pipc__past_t;
+
 typedef struct pipc__machine {
     const char *sysroot; /* "/" is this machine */
     const char *dump;    /* not NULL: the text of lspci -xxxx in its place */
@@ -15,6 +22,7 @@ typedef struct pipc__machine {
     int gpus;            /* how many there should be; 0: as limits.conf says */
     pipc__rule_file_t limits, baseline, acks;
     const pipc__wake_t *wake; /* how low speeds are confirmed; NULL: not at all */
+    pipc__past_t past;
 } pipc__machine_t;
 
 /* Read the facts of @source, and who each device is. The caller releases them, also after a

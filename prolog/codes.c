@@ -175,6 +175,19 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "A GPU that did not come up at boot is in no list, and the baseline knows where it was. "
          "GPUs that are as many as before, at other places, are no loss but a stale baseline. A "
          "NIC that is not there is a warning; in an excerpt that cannot be told."},
+    [PIPC__CODE_GROWING] =
+        {"PCI030", PIPC__WARN, "corrected errors of a link grow faster than they should",
+         "reseat the card and its riser or cable; look at power and heat under load",
+         "Both ends of the link are added, since the last look of this boot that is an hour old; "
+         "errors_per_hour in limits.conf says how many are no matter. What counts is packets that "
+         "came damaged or were sent again. Receiver errors alone come with changes of speed: they "
+         "are a note. They show under full load, as a rule, and long before the link fails."},
+    [PIPC__CODE_CHANGED] =
+        {"PCI031", PIPC__WARN, "a link lost lanes since the last look, or in the last day",
+         "see when with pcie-ipc-health watch --summary; with a period, look at the power",
+         "A link that loses lanes and finds them again looks well whenever somebody looks. Here "
+         "an earlier look, or the record of a watch, tells. Changes of speed are none: idle GPUs "
+         "make them."},
     [PIPC__CODE_STAYS_SLOW] =
         {"PCI032", PIPC__DRAIN, "a link stays below its speed while its GPU works",
          "reseat the card and its riser or cable, then replace them in turn",
@@ -188,6 +201,12 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "A file that is wrong in one place, or that others can write, is not believed at all: "
          "the node is judged by the defaults, and without a baseline.",
          .no_fault = true},
+    [PIPC__CODE_UNCORRECTED] =
+        {"PCI034", PIPC__WARN, "a link has had uncorrected errors since the last look",
+         "look into the kernel's log at that time, and run a stress test before jobs do",
+         "A packet was lost for good, which a job may have paid for; fatal ones take the link "
+         "down. A reset of a GPU can make them too, so that they drain only where limits.conf says "
+         "so. Requests that are not supported are not meant: software makes them."},
 };
 
 static const char *const names[PIPC__SEVERITIES] = {"ok", "note", "unknown", "warn", "drain"};

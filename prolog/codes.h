@@ -47,8 +47,11 @@ typedef enum pipc__code {
     PIPC__CODE_ABILITY,     /* PCI027 */
     PIPC__CODE_STALE,       /* PCI028 */
     PIPC__CODE_GONE,        /* PCI029 */
+    PIPC__CODE_GROWING,     /* PCI030 */
+    PIPC__CODE_CHANGED,     /* PCI031 */
     PIPC__CODE_STAYS_SLOW,  /* PCI032 */
     PIPC__CODE_RULES,       /* PCI033 */
+    PIPC__CODE_UNCORRECTED, /* PCI034 */
     PIPC__CODES
 } pipc__code_t;
 

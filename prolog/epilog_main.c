@@ -7,5 +7,8 @@
 int main(void)
 {
     pipc__fail_open(PIPC__EPILOG_SECONDS);
-    return pipc__epilog(PIPC__STEPS_FOLDER, getenv("SLURM_JOB_ID"));
+    pipc__epilog(PIPC__STEPS_FOLDER, getenv("SLURM_JOB_ID"));
+    pipc__epilog_report(PIPC_CHECKER, getenv("SLURM_JOB_ID"), getenv("SLURM_JOB_UID"),
+                        PIPC__EPILOG_REPORT_MS);
+    return 0;
 }

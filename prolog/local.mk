@@ -7,11 +7,13 @@ libpipc_gate_la_SOURCES = \
 	runtime/base/ini.c runtime/base/ini.h \
 	prolog/ack.c prolog/ack.h \
 	prolog/baseline.c prolog/baseline_file.c prolog/baseline.h \
-	prolog/check.c prolog/check.h \
+	prolog/changes.c prolog/changes.h \
+	prolog/check.c prolog/check.h prolog/check_time.c prolog/check_time.h \
 	prolog/codes.c prolog/codes.h \
 	prolog/config_space.c prolog/config_space.h \
 	prolog/counters.c prolog/counters.h prolog/counters_json.c \
 	prolog/deltas.c prolog/deltas.h \
+	prolog/dips.c prolog/dips.h \
 	prolog/explain.c prolog/explain.h \
 	prolog/express.c prolog/express.h \
 	prolog/extended.c prolog/extended.h \
@@ -24,16 +26,21 @@ libpipc_gate_la_SOURCES = \
 	prolog/gate.c prolog/gate.h \
 	prolog/gpu_driver.c prolog/gpu_driver.h \
 	prolog/identity.c prolog/identity.h \
+	prolog/job.c prolog/job.h prolog/job_report.c \
+	prolog/job_id.c prolog/job_id.h \
 	prolog/judge.c prolog/judge.h \
 	prolog/judge_baseline.c prolog/judge_baseline.h \
-	prolog/judge_errors.c prolog/judge_log.c prolog/judge_node.c prolog/judging.h \
+	prolog/judge_deltas.c prolog/judge_errors.c prolog/judge_log.c prolog/judge_node.c prolog/judging.h \
 	prolog/kernel_driver.c prolog/kernel_line.h \
 	prolog/kernel_port.c prolog/kernel_record.c prolog/kernel_time.c \
 	prolog/kernel_log.c prolog/kernel_log.h \
 	prolog/limits.c prolog/limits.h \
 	prolog/links.c prolog/links.h \
+	prolog/looks.c prolog/looks.h \
 	prolog/output.c prolog/output.h \
 	prolog/places.c prolog/places.h \
+	prolog/record.c prolog/record.h \
+	prolog/ring.c prolog/ring.h \
 	prolog/site.c prolog/site.h \
 	prolog/snapshot.c prolog/snapshot.h \
 	prolog/state.c prolog/state.h \
@@ -41,13 +48,14 @@ libpipc_gate_la_SOURCES = \
 	prolog/wake.c prolog/wake.h \
 	prolog/wake_judge.c \
 	prolog/wake_look.c \
+	prolog/watch.c prolog/watch.h \
 	prolog/xid.c prolog/xid.h
 libpipc_gate_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(PCI_CFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS)
 libpipc_gate_la_LIBADD = libpipc-core.la libpipc-dump.la $(PCI_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)
 
 # What Slurm runs: libc only, so that no library that is missing can fail it (tests/unit/health_object.t).
 GUARD = prolog/guard.c prolog/guard.h prolog/prolog.c prolog/prolog.h prolog/say.c \
-	prolog/epilog.c prolog/epilog.h spank/stepdir.c spank/stepdir.h \
+	prolog/epilog.c prolog/epilog.h prolog/job_id.c prolog/job_id.h spank/stepdir.c spank/stepdir.h \
 	runtime/base/error.c runtime/base/error.h
 GATE_PATHS = -DPIPC_CHECKER='"$(pkglibexecdir)/gate"' -DPIPC_LIBEXEC='"$(pkglibexecdir)"' \
 	-DPIPC_CONFIG='"$(sysconfdir)/pcie-ipc/pcie-ipc.conf"' \
@@ -63,7 +71,8 @@ prolog_prolog_SOURCES = prolog/prolog_main.c $(GUARD)
 prolog_prolog_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_epilog_SOURCES = prolog/epilog_main.c $(GUARD)
 prolog_epilog_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
-prolog_gate_SOURCES = prolog/main.c prolog/verbs.h prolog/verb_ack.c prolog/verb_baseline.c prolog/verb_check.c prolog/verb_links.c prolog/verb_machine.c
+prolog_gate_SOURCES = prolog/main.c prolog/verbs.h prolog/verb_ack.c prolog/verb_baseline.c prolog/verb_check.c prolog/verb_job.c \
+	prolog/verb_links.c prolog/verb_machine.c prolog/verb_watch.c
 prolog_gate_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_gate_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
 prolog_gate_LDADD = libpipc-gate.la libpipc-cli.la

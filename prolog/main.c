@@ -20,10 +20,17 @@ static const struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
 } verbs[] = {
-    {"check", pipc__verb_check},     {"baseline", pipc__verb_baseline},   {"ack", pipc__verb_ack},
-    {"explain", pipc__verb_explain}, {"install-links", pipc__verb_links}, {"gate", pipc__verb_gate},
+    {"check", pipc__verb_check},
+    {"baseline", pipc__verb_baseline},
+    {"ack", pipc__verb_ack},
+    {"explain", pipc__verb_explain},
+    {"install-links", pipc__verb_links},
+    {"job", pipc__verb_job},
+    {"watch", pipc__verb_watch},
+    {"gate", pipc__verb_gate},
+    {"job-end", pipc__verb_job_end},
 };
-#define VERBS "check, baseline, ack, explain, prolog, epilog or install-links"
+#define VERBS "check, baseline, ack, explain, prolog, epilog, job, watch or install-links"
 
 static void print_codes(void)
 {
@@ -50,6 +57,8 @@ static const pipc__cli_section_t all_options[] = {
     {"prolog, epilog: what Slurm runs; see install-links\n\n"
      "install-links: make " PIPC__LINK_NAME " in Slurm's folders",
      pipc__links_options},
+    {"job: what a job that has ended saw of the links", pipc__job_options},
+    {"watch: look again and again, print and record what changes", pipc__watch_options},
     {NULL, NULL},
 };
 
@@ -61,7 +70,9 @@ const pipc__cli_t pipc__health_cli = {
              "       " PIPC__HEALTH_NAME " ack CODE OBJECT | --list [OPTION...]\n"
              "       " PIPC__HEALTH_NAME " explain CODE\n"
              "       " PIPC__HEALTH_NAME " prolog | epilog\n"
-             "       " PIPC__HEALTH_NAME " install-links [OPTION...]",
+             "       " PIPC__HEALTH_NAME " install-links [OPTION...]\n"
+             "       " PIPC__HEALTH_NAME " job [--json] ID\n"
+             "       " PIPC__HEALTH_NAME " watch [OPTION...]",
     .about = "Judge the PCIe links of this machine's GPUs, and keep jobs off nodes with a fault.\n",
     .sections = all_options,
     .after = "Exit status of check: 0 ok or note, 1 warn, 2 drain, 3 unknown, 64 wrong usage.\n"

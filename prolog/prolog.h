@@ -24,4 +24,7 @@ void pipc__fail_open(unsigned int seconds);
 /* One line, "pcie-ipc: " before it, on stderr and in the system's log. Never waits. */
 void pipc__prolog_say(const char *line);
 
+/* The same of each line of a program's output, which is changed; it may bring the prefix along. */
+void pipc__prolog_relay(char *said);
+
 #endif

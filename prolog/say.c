@@ -63,3 +63,14 @@ void pipc__prolog_say(const char *line)
     dprintf(2, "pcie-ipc: %s\n", clean);
     to_log(clean);
 }
+
+void pipc__prolog_relay(char *said)
+{
+    static const char prefix[] = "pcie-ipc: ";
+    char *save = NULL;
+
+    for (char *line = strtok_r(said, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        size_t skip = strncmp(line, prefix, sizeof(prefix) - 1) == 0 ? sizeof(prefix) - 1 : 0;
+        pipc__prolog_say(line + skip);
+    }
+}

@@ -1,6 +1,9 @@
 /* prolog/verb_machine.c - which machine a verb looks at */
 #include "config.h"
 
+#include <unistd.h>
+
+#include "prolog/snapshot.h"
 #include "prolog/state.h"
 #include "prolog/verbs.h"
 
@@ -48,5 +51,7 @@ int pipc__machine_ready(pipc__machine_t *m)
     if (!m->baseline.path)
         m->baseline.path = PIPC_BASELINE;
     m->acks.path = PIPC__STATE_FOLDER;
+    if (geteuid() == 0)
+        m->past = (pipc__past_t){.run = PIPC__RUN_FOLDER, .state = PIPC__STATE_FOLDER};
     return PIPC__CLI_GO_ON;
 }

@@ -31,7 +31,10 @@ int pipc__verb_baseline(int argc, char **argv);
 int pipc__verb_check(int argc, char **argv);
 int pipc__verb_explain(int argc, char **argv);
 int pipc__verb_gate(int argc, char **argv); /* called by pipc__prolog() alone */
+int pipc__verb_job(int argc, char **argv);
+int pipc__verb_job_end(int argc, char **argv); /* called by pipc__epilog_report() alone */
 int pipc__verb_links(int argc, char **argv);
+int pipc__verb_watch(int argc, char **argv);
 
 /* Options that say which machine is meant, and by whose limits: for every verb that looks at one.
  * pipc__machine_take() takes them; pipc__machine_ready() makes it this machine, by the files below
@@ -43,5 +46,6 @@ int pipc__machine_ready(pipc__machine_t *machine);
 /* Their options, for the --help of all. */
 extern const pipc__cli_option_t pipc__ack_options[], pipc__baseline_options[],
     pipc__check_options[], pipc__links_options[];
+extern const pipc__cli_option_t pipc__job_options[], pipc__watch_options[];
 
 #endif
