@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "prolog/looks.h"
-#include "prolog/record.h"
+#include "prolog/diary.h"
 #include "prolog/state.h"
 #include "prolog/watch.h"
 
@@ -54,7 +54,7 @@ static pipc_status_t look_at_record(const pipc__machine_t *source, const pipc__f
     pipc_status_t st = PIPC_OK;
 
     window.from_ms = window.to_ms - PIPC__CHECK_DAY_MS;
-    if (!pipc__record_read(source->past.state, source->past.owner, &window, &changes, NULL, NULL) &&
+    if (!pipc__diary_read(source->past.state, source->past.owner, &window, &changes, NULL, NULL) &&
         pipc__dips(&changes, &dips))
         st = pipc__judge_dips(facts, limits, &dips, out, err);
     pipc__dips_free(&dips);

@@ -213,8 +213,8 @@ static pipc_status_t find_out(const pipc__job_place_t *place, pipc__job_facts_t 
     if (st || !known)
         return st;
     const pipc__window_t window = {facts->start_ms, facts->end_ms, false};
-    return pipc__record_read(place->state, place->owner, &window, &facts->changes, &facts->watched,
-                             err);
+    return pipc__diary_read(place->state, place->owner, &window, &facts->changes, &facts->watched,
+                            err);
 }
 
 /* Root's until it is whole: then it is given to its owner. */

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-#include "prolog/record.h"
+#include "prolog/diary.h"
 
 #define PIPC__JOB_FOLDER "jobs"
 #define PIPC__JOB_REPORTS 1000 /* kept at most, the newest */

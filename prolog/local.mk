@@ -13,6 +13,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/config_space.c prolog/config_space.h \
 	prolog/counters.c prolog/counters.h prolog/counters_json.c \
 	prolog/deltas.c prolog/deltas.h \
+	prolog/diary.c prolog/diary.h \
 	prolog/dips.c prolog/dips.h \
 	prolog/explain.c prolog/explain.h \
 	prolog/express.c prolog/express.h \
@@ -39,7 +40,6 @@ libpipc_gate_la_SOURCES = \
 	prolog/looks.c prolog/looks.h \
 	prolog/output.c prolog/output.h \
 	prolog/places.c prolog/places.h \
-	prolog/record.c prolog/record.h \
 	prolog/ring.c prolog/ring.h \
 	prolog/site.c prolog/site.h \
 	prolog/snapshot.c prolog/snapshot.h \

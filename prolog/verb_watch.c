@@ -17,7 +17,7 @@
 #include "prolog/job.h"
 #include "prolog/job_id.h"
 #include "prolog/looks.h"
-#include "prolog/record.h"
+#include "prolog/diary.h"
 #include "prolog/snapshot.h"
 #include "prolog/state.h"
 #include "prolog/verbs.h"
@@ -115,7 +115,7 @@ static const pipc__cli_t cli = {.name = PIPC__HEALTH_NAME,
 /* ---- watching ------------------------------------------------------------------------------ */
 
 typedef struct watching {
-    pipc__record_t record;
+    pipc__diary_t record;
     bool records, any;
     pipc__changes_t seen; /* for the summary at the end, where there is no record to sum up */
 } watching_t;
@@ -129,7 +129,7 @@ static void keep(watching_t *w, const pipc__change_t *c)
 {
     pipc__error_t err = {PIPC_OK, ""};
 
-    if (!pipc__record_add(&w->record, c, &err))
+    if (!pipc__diary_add(&w->record, c, &err))
         return;
     complain(err.text);
     w->records = false;
@@ -155,14 +155,14 @@ static void mark(watching_t *w, pipc__change_kind_t kind, long interval_ms)
     if (!w->records)
         return;
     keep(w, &c);
-    pipc__record_flush(&w->record);
+    pipc__diary_flush(&w->record);
 }
 
 static void begin_record(watching_t *w)
 {
     pipc__error_t err = {PIPC_OK, ""};
 
-    w->records = pipc__record_open(&w->record, PIPC__STATE_FOLDER, 0, &err) == PIPC_OK;
+    w->records = pipc__diary_open(&w->record, PIPC__STATE_FOLDER, 0, &err) == PIPC_OK;
     if (!w->records)
         fprintf(stderr, PIPC__HEALTH_NAME ": nothing is recorded: %s%s\n", err.text,
                 err.status == PIPC_ERR_NOT_FOUND ? ": a watch runs" : "");
@@ -205,7 +205,7 @@ static pipc_status_t look_on(watching_t *w, pipc__watch_t *watch, const wants_t 
         st = pipc__watch_look(watch, err);
         looks++;
         if (w->records && w->any)
-            pipc__record_flush(&w->record);
+            pipc__diary_flush(&w->record);
         w->any = false;
     }
     print_cost(looks, pipc__uptime() - start);
@@ -304,7 +304,7 @@ static pipc_status_t watch(const wants_t *wants, const char *root, pipc__error_t
         st = sum_up(&window, NULL, err);
     else if (!st && !wants->once)
         print_summary(&w.seen);
-    pipc__record_close(&w.record);
+    pipc__diary_close(&w.record);
     pipc__changes_free(&w.seen);
     return st;
 }
@@ -315,7 +315,7 @@ static pipc_status_t sum_up(const pipc__window_t *window, pipc__watched_t *watch
                             pipc__error_t *err)
 {
     pipc__changes_t changes;
-    pipc_status_t st = pipc__record_read(PIPC__STATE_FOLDER, 0, window, &changes, watched, err);
+    pipc_status_t st = pipc__diary_read(PIPC__STATE_FOLDER, 0, window, &changes, watched, err);
 
     if (!st)
         print_summary(&changes);

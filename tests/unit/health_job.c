@@ -235,7 +235,7 @@ static void a_check_looks_back(void **state)
 {
     pipc__change_t c = {
         .kind = PIPC__CHANGE_WIDTH, .lower = GPU, .upper = PORT, .from = 16, .to = 4};
-    pipc__record_t record;
+    pipc__diary_t record;
 
     (void)state;
     tree_gpu(1, 16);
@@ -250,10 +250,10 @@ static void a_check_looks_back(void **state)
     check(true, "counted 900 bad TLP"); /* and it stays: the first look is what is compared with */
     tree_fact(PORT, "aer_dev_correctable", "BadTLP 3\n");
     check(true, NULL); /* another device, or a reset */
-    assert_int_equal(pipc__record_open(&record, var, geteuid(), NULL), PIPC_OK);
+    assert_int_equal(pipc__diary_open(&record, var, geteuid(), NULL), PIPC_OK);
     c.ms = pipc__now_ms() - 1000;
-    assert_int_equal(pipc__record_add(&record, &c, NULL), PIPC_OK);
-    pipc__record_close(&record);
+    assert_int_equal(pipc__diary_add(&record, &c, NULL), PIPC_OK);
+    pipc__diary_close(&record);
     check(true, "PCI031 lost lanes 1 times in the last day, down to x4");
 }
 
@@ -309,7 +309,7 @@ static void says(uint32_t job, const char *what)
 
 static void note(void *arg, const pipc__change_t *c)
 {
-    assert_int_equal(pipc__record_add(arg, c, NULL), PIPC_OK);
+    assert_int_equal(pipc__diary_add(arg, c, NULL), PIPC_OK);
 }
 
 /* Two jobs at once, the second of which began after the link had come back: each has its own. */
@@ -317,7 +317,7 @@ static void reports_of_two_jobs(void **state)
 {
     const pipc__job_place_t here = place();
     pipc__window_t window;
-    pipc__record_t record;
+    pipc__diary_t record;
     pipc__watch_t watch;
     struct stat st;
     char path[200];
@@ -327,7 +327,7 @@ static void reports_of_two_jobs(void **state)
     tree_put("sys/bus/pci_express/drivers/aer/" PORT ":pcie002", "", 0);
     tree_fact(PORT, "aer_dev_correctable", "BadTLP 10\n");
     tree_fact(PORT "/" GPU, "aer_dev_correctable", "Timeout 1\n");
-    assert_int_equal(pipc__record_open(&record, var, geteuid(), NULL), PIPC_OK);
+    assert_int_equal(pipc__diary_open(&record, var, geteuid(), NULL), PIPC_OK);
     assert_int_equal(pipc__watch_begin(&watch, tree, NULL, note, &record, NULL), PIPC_OK);
     assert_int_equal(pipc__job_begin(&here, 7, NULL), PIPC_OK);
     tree_gpu(1, 8);
@@ -361,7 +361,7 @@ static void reports_of_two_jobs(void **state)
     assert_int_equal(stat(path, &st), -1);
     pipc__watch_end(&watch);
     pipc__counters_free(&watch.last);
-    pipc__record_close(&record);
+    pipc__diary_close(&record);
 }
 
 static void a_job_without_a_prolog_or_changes(void **state)

@@ -226,14 +226,14 @@ tests_unit_health_facts_CFLAGS = $(UNIT_CFLAGS) $(PCI_CFLAGS)
 tests_unit_health_facts_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_facts_LDFLAGS = -Wl,--wrap=pci_get_dev
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/health_counters tests/unit/health_record tests/unit/health_job
+check_PROGRAMS += tests/unit/health_counters tests/unit/health_watch tests/unit/health_job
 endif
 tests_unit_health_counters_SOURCES = tests/unit/health_counters.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_counters_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
 tests_unit_health_counters_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
-tests_unit_health_record_SOURCES = tests/unit/health_record.c tests/unit/health_tree.c tests/unit/health_tree.h
-tests_unit_health_record_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
-tests_unit_health_record_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+tests_unit_health_watch_SOURCES = tests/unit/health_watch.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_watch_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
+tests_unit_health_watch_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_job_SOURCES = tests/unit/health_job.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_job_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
 tests_unit_health_job_LDADD = libpipc-gate.la $(CMOCKA_LIBS)

@@ -1,5 +1,5 @@
-/* prolog/record.c - see record.h */
-#include "prolog/record.h"
+/* prolog/diary.c - see record.h */
+#include "prolog/diary.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,25 +11,25 @@
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-pipc_status_t pipc__record_open(pipc__record_t *r, const char *folder, uid_t owner,
-                                pipc__error_t *err)
+pipc_status_t pipc__diary_open(pipc__diary_t *r, const char *folder, uid_t owner,
+                               pipc__error_t *err)
 {
     pipc_status_t st;
 
-    *r = (pipc__record_t){.dir = -1, .lock = -1, .changes = {.fd = -1}, .speeds = {.fd = -1}};
+    *r = (pipc__diary_t){.dir = -1, .lock = -1, .changes = {.fd = -1}, .speeds = {.fd = -1}};
     st = pipc__state_open(folder, owner, &r->dir, err);
     if (!st)
         st = pipc__state_lock(r->dir, LOCK, 0, &r->lock, err);
     if (!st)
-        st = pipc__ring_open(r->dir, PIPC__RECORD_CHANGES, owner, PIPC__RECORD_PLACES, &r->changes,
+        st = pipc__ring_open(r->dir, PIPC__DIARY_CHANGES, owner, PIPC__DIARY_PLACES, &r->changes,
                              err);
     if (!st)
-        st = pipc__ring_open(r->dir, PIPC__RECORD_SPEEDS, owner, PIPC__RECORD_SPEED_PLACES,
+        st = pipc__ring_open(r->dir, PIPC__DIARY_SPEEDS, owner, PIPC__DIARY_SPEED_PLACES,
                              &r->speeds, err);
     return st;
 }
 
-pipc_status_t pipc__record_add(pipc__record_t *r, const pipc__change_t *change, pipc__error_t *err)
+pipc_status_t pipc__diary_add(pipc__diary_t *r, const pipc__change_t *change, pipc__error_t *err)
 {
     char text[PIPC__RING_TEXT_MAX];
 
@@ -38,12 +38,12 @@ pipc_status_t pipc__record_add(pipc__record_t *r, const pipc__change_t *change, 
                              err);
 }
 
-void pipc__record_flush(const pipc__record_t *r)
+void pipc__diary_flush(const pipc__diary_t *r)
 {
     pipc__ring_flush(&r->changes);
 }
 
-void pipc__record_close(pipc__record_t *r)
+void pipc__diary_close(pipc__diary_t *r)
 {
     pipc__ring_close(&r->changes);
     pipc__ring_close(&r->speeds);
@@ -119,8 +119,8 @@ static pipc_status_t read_ring(int dir, const char *name, uid_t owner, reading_t
     return st == PIPC_ERR_NOT_FOUND ? PIPC_OK : st;
 }
 
-pipc_status_t pipc__record_read(const char *folder, uid_t owner, const pipc__window_t *window,
-                                pipc__changes_t *out, pipc__watched_t *watched, pipc__error_t *err)
+pipc_status_t pipc__diary_read(const char *folder, uid_t owner, const pipc__window_t *window,
+                               pipc__changes_t *out, pipc__watched_t *watched, pipc__error_t *err)
 {
     reading_t r = {.window = window, .out = out};
     int dir;
@@ -131,14 +131,14 @@ pipc_status_t pipc__record_read(const char *folder, uid_t owner, const pipc__win
         *watched = PIPC__WATCHED_NOT;
     if (st)
         return st;
-    st = read_ring(dir, PIPC__RECORD_CHANGES, owner, &r, err);
+    st = read_ring(dir, PIPC__DIARY_CHANGES, owner, &r, err);
     bool on = watched && is_on(dir);
     if (watched && (on || r.in))
         *watched = on && r.before && !r.broken ? PIPC__WATCHED_WHOLE
                    : r.in                      ? PIPC__WATCHED_PARTLY
                                                : PIPC__WATCHED_NOT;
     if (!st && window->speeds)
-        st = read_ring(dir, PIPC__RECORD_SPEEDS, owner, &r, err);
+        st = read_ring(dir, PIPC__DIARY_SPEEDS, owner, &r, err);
     close(dir);
     if (!st && out->n > 1)
         qsort(out->list, (size_t)out->n, sizeof(*out->list), by_time);

@@ -1,4 +1,4 @@
-/* tests/unit/health_record.c - what a watch sees and keeps: rings, changes as records and as lines,
+/* tests/unit/health_watch.c - what a watch sees and keeps: rings, changes as records and as lines,
  * periods, what a window of time has
  */
 #include <setjmp.h>
@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "prolog/dips.h"
-#include "prolog/record.h"
+#include "prolog/diary.h"
 #include "prolog/state.h"
 #include "prolog/watch.h"
 #include "tests/unit/health_tree.h"
@@ -312,13 +312,13 @@ static void a_power_dip_every_30_minutes(void **state)
 
 /* ---- the record ---------------------------------------------------------------------------- */
 
-static void put(pipc__record_t *r, int64_t ms, pipc__change_kind_t kind)
+static void put(pipc__diary_t *r, int64_t ms, pipc__change_kind_t kind)
 {
     pipc__change_t c = {.ms = ms, .kind = kind, .from = 16, .to = 8};
 
     if (kind != PIPC__CHANGE_START && kind != PIPC__CHANGE_STOP)
         strcpy(c.lower, GPU);
-    assert_int_equal(pipc__record_add(r, &c, NULL), PIPC_OK);
+    assert_int_equal(pipc__diary_add(r, &c, NULL), PIPC_OK);
 }
 
 static int window(int64_t from, int64_t to, bool speeds, pipc__watched_t *watched)
@@ -326,7 +326,7 @@ static int window(int64_t from, int64_t to, bool speeds, pipc__watched_t *watche
     const pipc__window_t w = {from, to, speeds};
     pipc__changes_t list;
 
-    assert_int_equal(pipc__record_read(tree, geteuid(), &w, &list, watched, NULL), PIPC_OK);
+    assert_int_equal(pipc__diary_read(tree, geteuid(), &w, &list, watched, NULL), PIPC_OK);
     int n = list.n;
     for (int i = 1; i < n; i++)
         assert_true(list.list[i].ms >= list.list[i - 1].ms);
@@ -337,13 +337,13 @@ static int window(int64_t from, int64_t to, bool speeds, pipc__watched_t *watche
 static void a_window_of_the_record(void **state)
 {
     pipc__error_t err = {PIPC_OK, ""};
-    pipc__record_t r, second;
+    pipc__diary_t r, second;
     pipc__watched_t watched;
 
     (void)state;
     assert_int_equal(window(0, 9000, true, &watched), 0);
     assert_int_equal(watched, PIPC__WATCHED_NOT);
-    assert_int_equal(pipc__record_open(&r, tree, geteuid(), NULL), PIPC_OK);
+    assert_int_equal(pipc__diary_open(&r, tree, geteuid(), NULL), PIPC_OK);
     put(&r, 1000, PIPC__CHANGE_START);
     put(&r, 2000, PIPC__CHANGE_WIDTH);
     put(&r, 4000, PIPC__CHANGE_WIDTH);
@@ -355,9 +355,9 @@ static void a_window_of_the_record(void **state)
     assert_int_equal(watched, PIPC__WATCHED_WHOLE);
     assert_int_equal(window(500, 4000, true, &watched), 3);
     assert_int_equal(watched, PIPC__WATCHED_PARTLY);
-    assert_int_equal(pipc__record_open(&second, tree, geteuid(), &err), PIPC_ERR_NOT_FOUND);
-    pipc__record_close(&second);
-    pipc__record_close(&r); /* killed: no STOP, and nobody has the lock */
+    assert_int_equal(pipc__diary_open(&second, tree, geteuid(), &err), PIPC_ERR_NOT_FOUND);
+    pipc__diary_close(&second);
+    pipc__diary_close(&r); /* killed: no STOP, and nobody has the lock */
     assert_int_equal(window(1500, 4000, false, &watched), 2);
     assert_int_equal(watched, PIPC__WATCHED_PARTLY);
     assert_int_equal(window(5000, 6000, false, &watched), 0);
