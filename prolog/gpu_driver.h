@@ -25,7 +25,7 @@ enum {
     PIPC__GPU_BDF_MAX = 32
 };
 
-typedef int pipc__gpu_rc_t;
+typedef unsigned int pipc__gpu_rc_t; /* CUresult */
 typedef int pipc__gpu_device_t;
 typedef unsigned long long pipc__gpu_ptr_t;
 typedef struct CUctx_st *pipc__gpu_context_t;
@@ -46,7 +46,7 @@ typedef struct CUevent_st *pipc__gpu_event_t;
     F(DeviceCanAccessPeer, cuDeviceCanAccessPeer,                                                  \
       (int *can, pipc__gpu_device_t a, pipc__gpu_device_t b))                                      \
     F(DeviceGetP2PAttribute, cuDeviceGetP2PAttribute,                                              \
-      (int *value, int which, pipc__gpu_device_t a, pipc__gpu_device_t b))                         \
+      (int *value, unsigned int which, pipc__gpu_device_t a, pipc__gpu_device_t b))                \
     F(PrimaryCtxRetain, cuDevicePrimaryCtxRetain,                                                  \
       (pipc__gpu_context_t * context, pipc__gpu_device_t device))                                  \
     F(PrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, (pipc__gpu_device_t device))                \

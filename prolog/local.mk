@@ -89,6 +89,7 @@ STRESS = prolog/stress/lane.c prolog/stress/lane.h \
 	prolog/stress/run.c \
 	prolog/stress/series.c prolog/stress/series.h \
 	prolog/stress/stress.h \
+	prolog/stress/tool.c \
 	prolog/stress/traffic.c prolog/stress/traffic.h \
 	prolog/stress/verdict.c
 sbin_PROGRAMS += pcie-ipc-stress

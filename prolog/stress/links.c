@@ -47,6 +47,54 @@ pipc_status_t stress_links_open(stress_links_t *l, const pipc__facts_t *facts, c
     return PIPC_OK;
 }
 
+/* Is @lower a GPU, or above one, that has such a lane? Between GPUs a lane may turn at any port, so
+ * that what is sure to be loaded by it is the GPU's own link. */
+static bool has_lane(const pipc__facts_t *facts, int lower, const stress_traffic_t *t, bool host)
+{
+    for (int i = 0; i < t->lanes; i++) {
+        const stress_done_t *d = &t->lane[i];
+        int end[2] = {d->x, d->y};
+        for (int e = 0; e < (host ? 1 : 2) && host == (d->y == STRESS_HOST); e++)
+            for (int k = 0; k < facts->n && !d->nvlink; k++) {
+                if (strcmp(facts->dev[k].name, t->gpu[end[e]].bdf) != 0)
+                    continue;
+                for (int up = k; up >= 0; up = host ? facts->dev[up].parent : -1)
+                    if (up == lower)
+                        return true;
+            }
+    }
+    return false;
+}
+
+static bool is_above_gpu(const pipc__facts_t *facts, int lower, const stress_traffic_t *t)
+{
+    for (int g = 0; g < t->ngpus; g++)
+        for (int k = 0; k < facts->n; k++)
+            for (int up = strcmp(facts->dev[k].name, t->gpu[g].bdf) == 0 ? k : -1; up >= 0;
+                 up = facts->dev[up].parent)
+                if (up == lower)
+                    return true;
+    return false;
+}
+
+void stress_links_keep(stress_links_t *l, const pipc__facts_t *facts,
+                       const stress_traffic_t *traffic)
+{
+    int n = 0;
+
+    for (int i = 0; i < l->n; i++) {
+        int lower = 0;
+        while (lower < facts->n && strcmp(facts->dev[lower].name, l->link[i].lower) != 0)
+            lower++;
+        if (lower == facts->n || !is_above_gpu(facts, lower, traffic))
+            continue;
+        l->link[n] = l->link[i];
+        l->link[n++].loaded =
+            has_lane(facts, lower, traffic, true) || has_lane(facts, lower, traffic, false);
+    }
+    l->n = n;
+}
+
 /* A value that was lower than any before under load. */
 static void note_least(int value, int *least)
 {

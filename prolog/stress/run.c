@@ -5,14 +5,16 @@
  */
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 #include <time.h>
 
 #include "prolog/gpu_driver.h"
 #include "prolog/stress/stress.h"
 
 #define ROOT "/"
-#define HANG_S 60 /* without anything moved: longer than a driver takes to start its GPUs */
+#ifndef STRESS_HANG_S    /* a test is not so patient */
+#define STRESS_HANG_S 60 /* without anything moved: longer than a driver takes to start its GPUs   \
+                          */
+#endif
 
 static volatile sig_atomic_t stopped;
 
@@ -76,7 +78,7 @@ static bool is_dead(const stress_run_t *run, pulse_t *p)
 
     if (p->since == 0 || beat != p->beat)
         *p = (pulse_t){beat, t};
-    return t - p->since > HANG_S;
+    return t - p->since > STRESS_HANG_S;
 }
 
 /* Wait for @flag or the end; false when all hangs. */
@@ -132,6 +134,7 @@ static void watch(stress_run_t *run)
     tick_t last = take_tick(run);
     pulse_t pulse = {0, 0};
 
+    is_dead(run, &pulse); /* begins to count */
     for (long s = 1; s <= o->seconds; s++) {
         sleep_until(run, begin + (double)s);
         run->seconds = now() - begin;
@@ -148,35 +151,6 @@ static void watch(stress_run_t *run)
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
-
-static bool is_above(const pipc__facts_t *facts, int upper, int lower)
-{
-    for (int k = lower; k >= 0; k = facts->dev[k].parent)
-        if (k == upper)
-            return true;
-    return false;
-}
-
-/* Only what stands above a GPU that has traffic. */
-static void keep_links_of_gpus(stress_run_t *run)
-{
-    stress_links_t *l = &run->links;
-    int n = 0;
-
-    for (int i = 0; i < l->n; i++) {
-        bool mine = false;
-        for (int u = 0; u < run->facts.n; u++)
-            for (int g = 0;
-                 strcmp(run->facts.dev[u].name, l->link[i].lower) == 0 && g < run->facts.n && !mine;
-                 g++)
-                for (int k = 0; k < run->traffic.ngpus && !mine; k++)
-                    mine = strcmp(run->facts.dev[g].name, run->traffic.gpu[k].bdf) == 0 &&
-                           is_above(&run->facts, u, g);
-        if (mine)
-            l->link[n++] = l->link[i];
-    }
-    l->n = n;
-}
 
 /* What cannot be read is a note, and no reason to make no traffic. */
 static void open_links(stress_run_t *run)
@@ -210,7 +184,7 @@ pipc_status_t stress_run(const stress_options_t *options, stress_run_t *run, pip
         *err = run->traffic.err;
         return err->status;
     }
-    keep_links_of_gpus(run);
+    stress_links_keep(&run->links, &run->facts, &run->traffic);
     watch(run);
     atomic_store(&run->traffic.stop, true);
     if (!run->hung)

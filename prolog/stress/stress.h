@@ -85,4 +85,9 @@ pipc_status_t stress_run(const stress_options_t *options, stress_run_t *run, pip
 int stress_options(int argc, char **argv, stress_options_t *out);
 int stress_finish(int status);
 
+/* ---- tool.c -------------------------------------------------------------------------------- */
+
+/* The program; it ends the process, or returns the status for wrong usage. */
+int stress_tool(int argc, char **argv);
+
 #endif

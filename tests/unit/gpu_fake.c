@@ -5,7 +5,7 @@
  * FAKE_GPUS: the GPUs' addresses, with commas. FAKE_GPU: what is odd about them, words with blanks:
  *   mig, busy, graphics, p8, tired (P0 at first), hang, crash, no-nvml
  *   no-peer, nvlink, fails (copies do), wrong (one copy changes a byte), lost (one copy does
- *   nothing), stops (copies never end after some),
+ *   nothing), stops (copies never end after some), dies (they fail after some),
  *   quick (copies are through at once)
  * FAKE_LINK: a file of config space that says Gen4 once something was copied; FAKE_LINK_AT: the
  * byte of the link's speed in it.
@@ -185,7 +185,7 @@ pipc__gpu_rc_t cuDeviceCanAccessPeer(int *can, pipc__gpu_device_t a, pipc__gpu_d
     return 0;
 }
 
-pipc__gpu_rc_t cuDeviceGetP2PAttribute(int *value, int which, pipc__gpu_device_t a,
+pipc__gpu_rc_t cuDeviceGetP2PAttribute(int *value, unsigned int which, pipc__gpu_device_t a,
                                        pipc__gpu_device_t b)
 {
     *value = which == PIPC__GPU_P2P_NATIVE_ATOMICS && is("nvlink");
@@ -273,7 +273,7 @@ static pipc__gpu_rc_t copy(void *to, const void *from, size_t bytes)
 {
     const long odd = 1000;
 
-    if (is("fails"))
+    if (is("fails") || (is("dies") && copies > 500))
         return LAUNCH_FAILED;
     copies++;
     if (copies == 3)

@@ -474,9 +474,15 @@ tests_unit_wake_SOURCES = tests/unit/wake.c tests/unit/health_tree.c tests/unit/
 tests_unit_wake_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_wake_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 EXTRA_tests_unit_wake_DEPENDENCIES = tests/unit/gpu_fake.la
-tests_unit_stress_SOURCES = tests/unit/stress.c $(STRESS)
+tests_unit_stress_SOURCES = tests/unit/stress.c tests/unit/health_tree.c tests/unit/health_tree.h $(STRESS)
+tests_unit_stress_CPPFLAGS = $(AM_CPPFLAGS) -DSTRESS_HANG_S='(getenv("STRESS_HANG") ? 0.5 : 60)'
 tests_unit_stress_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
 tests_unit_stress_LDADD = libpipc-gate.la libpipc-cli.la $(CMOCKA_LIBS)
 EXTRA_tests_unit_stress_DEPENDENCIES = tests/unit/gpu_fake.la
+if HAVE_CUDA
+check_PROGRAMS += tests/unit/gpu_driver
+endif
+tests_unit_gpu_driver_SOURCES = tests/unit/gpu_driver.c
+tests_unit_gpu_driver_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_gpu_fake_la_SOURCES = tests/unit/gpu_fake.c
 tests_unit_gpu_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere

@@ -15,6 +15,7 @@
 #include "prolog/stress/lane.h"
 #include "prolog/stress/stress.h"
 #include "prolog/stress_record.h"
+#include "tests/unit/health_tree.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -108,8 +109,15 @@ static void well(void)
     run.traffic.lane[0].y = 1;
     run.traffic.lane[1].y = STRESS_HOST;
     run.seconds = 60;
-    links[0] = (stress_link_t){"0000:01:00.0", "0000:00:01.0", 16, 32000, 16, 16,
-                               32000,          32000,          0,  false, {0}};
+    links[0] = (stress_link_t){.lower = "0000:01:00.0",
+                               .upper = "0000:00:01.0",
+                               .want_width = 16,
+                               .want_mts = 32000,
+                               .loaded = true,
+                               .width = 16,
+                               .least_width = 16,
+                               .least_mts = 32000,
+                               .most_mts = 32000};
     run.links = (stress_links_t){.link = links, .n = 1, .counting = true};
 }
 
@@ -148,6 +156,9 @@ static void faults_warnings_and_notes(void **state)
 
     well();
     links[0].least_mts = 16000;
+    links[0].loaded = false; /* with --pairs of GPUs that NVLink joins */
+    says(PIPC__OK, NULL);
+    links[0].loaded = true;
     says(PIPC__WARN, "ran at 16 GT/s under load, 32 GT/s is possible");
     links[0].want_mts = -1; /* a port that is not in view */
     says(PIPC__WARN, "fell from 32 GT/s to 16 GT/s under load");
@@ -216,6 +227,64 @@ static void the_worst_reasons_stay(void **state)
     assert_int_equal(v.reason[STRESS_REASONS_MAX - 1].severity, PIPC__WARN);
 }
 
+/* ---- links --------------------------------------------------------------------------------- */
+
+static void put_link(int width, int gen)
+{
+    tree_link_t port = {4, 16, 4, width, gen, 4, 0, 1}, gpu = {0, 16, 4, width, gen, 0, 0, 0};
+
+    tree_add("0000:00:01.0", 0x8086, 0x060400, &port, 256);
+    tree_add("0000:00:01.0/0000:01:00.0", 0x10de, 0x030200, &gpu, 256);
+}
+
+/* A link that rises under load, falls, and rises again; and errors at its two ends. */
+static void links_are_watched(void **state)
+{
+    static stress_traffic_t t = {.ngpus = 1, .gpu = {{0, "0000:01:00.0", ""}}, .lanes = 1};
+    pipc__facts_t facts;
+    stress_links_t l;
+
+    (void)state;
+    t.lane[0].y = STRESS_HOST;
+    tree_gpu(2, 16); /* a GPU without traffic */
+    put_link(16, 1);
+    tree_fact("0000:00:01.0", "aer_dev_correctable", "BadTLP 5\n");
+    tree_fact("0000:00:01.0/0000:01:00.0", "aer_dev_correctable", "BadTLP 2\n");
+    assert_int_equal(pipc__facts_sysfs(&facts, tree, PIPC__LOOK_ALL, NULL), PIPC_OK);
+    assert_int_equal(stress_links_open(&l, &facts, tree, NULL), PIPC_OK);
+    assert_int_equal(l.n, 2);
+    stress_links_keep(&l, &facts, &t);
+    assert_int_equal(l.n, 1);
+    assert_string_equal(l.link[0].lower, "0000:01:00.0");
+    assert_string_equal(l.link[0].upper, "0000:00:01.0");
+    assert_true(l.link[0].loaded && l.link[0].want_width == 16 && l.link[0].want_mts == 16000);
+
+    static const int looks[][2] = {{16, 4}, {16, 3}, {8, 3}, {16, 4}};
+    for (size_t i = 0; i < COUNT(looks); i++) {
+        put_link(looks[i][0], looks[i][1]);
+        assert_int_equal(stress_links_look(&l, tree, NULL), PIPC_OK);
+    }
+    tree_fact("0000:00:01.0", "aer_dev_correctable", "BadTLP 6\n");
+    tree_fact("0000:00:01.0/0000:01:00.0", "aer_dev_correctable", "BadTLP 4\n");
+    assert_int_equal(stress_links_look(&l, tree, NULL), PIPC_OK);
+    assert_int_equal(l.link[0].width, 16);
+    assert_int_equal(l.link[0].least_width, 8);
+    assert_int_equal(l.link[0].least_mts, 8000);
+    assert_int_equal(l.link[0].most_mts, 16000);
+    assert_int_equal(l.link[0].drops, 2);
+    assert_int_equal(l.link[0].count[PIPC__COUNT_BAD_TLP], 3);
+    assert_false(l.link[0].gone);
+    stress_links_close(&l);
+
+    /* Two GPUs that NVLink joins, and no traffic with the host: their links idle. */
+    t.lane[0] = (stress_done_t){.x = 0, .y = 0, .nvlink = true};
+    assert_int_equal(stress_links_open(&l, &facts, tree, NULL), PIPC_OK);
+    stress_links_keep(&l, &facts, &t);
+    assert_true(l.n == 1 && !l.link[0].loaded);
+    stress_links_close(&l);
+    pipc__facts_free(&facts);
+}
+
 /* ---- the record ---------------------------------------------------------------------------- */
 
 static void a_short_run_does_not_replace_a_long_one(void **state)
@@ -257,15 +326,17 @@ static void a_short_run_does_not_replace_a_long_one(void **state)
 /* ---- the program --------------------------------------------------------------------------- */
 
 static char libraries[64], text[16384];
-static FILE *all, *apart, *wrong, *lost; /* they take a second each, so they begin together */
+static const char *self; /* this program, which is the tool when it has arguments */
+static FILE *all, *apart, *wrong, *lost, *hung,
+    *died; /* they take a second each, so they begin together */
 
 /* Start it where GPUs are as @gpu says; several may run at a time. */
 static FILE *start(const char *gpu, const char *arguments)
 {
     char command[1024];
 
-    snprintf(command, sizeof(command), "FAKE_GPU='%s' %s/pcie-ipc-stress --no-record %s 2>&1", gpu,
-             getenv("PIPC_BUILDDIR"), arguments);
+    snprintf(command, sizeof(command), "FAKE_GPU='%s' %s --no-record %s 2>&1", gpu, self,
+             arguments);
     FILE *f = popen(command, "r");
     assert_non_null(f);
     return f;
@@ -304,6 +375,10 @@ static int make_libraries(void **state)
     apart = start("no-peer", "--time=1 --size=64K --gpus=1,0");
     wrong = start("wrong", "--time=1 --size=64K --gpus=0 --json 2>/dev/null");
     lost = start("lost", "--time=1 --size=64K --pairs");
+    died = start("dies", "--time=1h --size=64K");
+    setenv("STRESS_HANG", "1", 1);
+    hung = start("stops", "--time=1h --size=64K");
+    unsetenv("STRESS_HANG");
     return 0;
 }
 
@@ -357,6 +432,17 @@ static void one_wrong_copy_is_found(void **state)
     prints("cuMemcpyHtoDAsync: the fake driver refuses (CUDA_ERROR_LAUNCH_FAILED)");
 }
 
+/* With the report so far: a GPU that hangs keeps the thread of the copies, and nobody else. */
+static void a_gpu_that_stops_is_a_fault(void **state)
+{
+    (void)state;
+    assert_int_equal(end(died), STRESS_EXIT_FAULT);
+    prints("fault: the copies ended with an error: 0000:f");
+    assert_int_equal(end(hung), STRESS_EXIT_FAULT);
+    prints("fault: the copies hang: look for Xid and AER lines");
+    prints("GPU 0 - host");
+}
+
 /* SIGTERM does the same; to what runs behind a shell SIGINT does not come. */
 static void an_interrupt_gives_the_report_so_far(void **state)
 {
@@ -403,7 +489,7 @@ static void refuses_and_says_why(void **state)
     setenv("LD_LIBRARY_PATH", libraries, 1);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_cross_and_leave_nothing_behind),
@@ -412,13 +498,18 @@ int main(void)
         cmocka_unit_test(faults_warnings_and_notes),
         cmocka_unit_test(a_rate_that_sinks_is_a_warning),
         cmocka_unit_test(the_worst_reasons_stay),
+        cmocka_unit_test_setup_teardown(links_are_watched, tree_make, tree_remove),
         cmocka_unit_test(a_short_run_does_not_replace_a_long_one),
         cmocka_unit_test(two_gpus_and_the_host),
         cmocka_unit_test(one_wrong_copy_is_found),
+        cmocka_unit_test(a_gpu_that_stops_is_a_fault),
         cmocka_unit_test(an_interrupt_gives_the_report_so_far),
         cmocka_unit_test(refuses_and_says_why),
     };
 
+    self = argv[0];
+    if (argc > 1)
+        return stress_tool(argc, argv);
     if (!getenv("PIPC_BUILDDIR")) {
         puts("1..0 # SKIP run by make check, which says where the build is");
         return 0;
