@@ -39,6 +39,8 @@ pipc_status_t pipc__check_facts(const pipc__machine_t *source, pipc__facts_t *fa
     st = pipc__facts_sysfs(facts, source->sysroot, look_of(source), err);
     if (!st)
         pipc__identity_read(source->sysroot, source->all, facts);
+    if (!st && source->nvml)
+        st = pipc__facts_nvml(facts, source->nvml, source->nvml_msec, err);
     return st;
 }
 

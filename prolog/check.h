@@ -19,6 +19,8 @@ typedef struct pipc__machine {
     const char *dump;    /* not NULL: the text of lspci -xxxx in its place */
     const char *text;    /* not NULL: what facts_text.c reads, in its place */
     bool all;            /* see PIPC__LOOK_ALL: for people; a prolog looks at links alone */
+    const char *nvml;    /* not NULL: the library to ask, on this machine */
+    int nvml_msec;       /* ... how long */
     int gpus;            /* how many there should be; 0: as limits.conf says */
     pipc__rule_file_t limits, baseline, acks;
     const pipc__wake_t *wake; /* how low speeds are confirmed; NULL: not at all */

@@ -43,6 +43,31 @@ typedef enum pipc__iommu {
 /* Of a root port: does the kernel's AER service count what it and those below report? */
 typedef enum pipc__aer { PIPC__AER_UNKNOWN, PIPC__AER_UNBOUND, PIPC__AER_COUNTS } pipc__aer_t;
 
+/* What NVML says of a GPU; -1: nothing. */
+typedef struct pipc__nvml {
+    bool told; /* false: it was not asked, or knows no such GPU, and the rest means nothing */
+    int p_state, persistence;
+    int generation, max_generation, width, max_width; /* of its link; most of GPU and slot */
+    int64_t replays;                                  /* since the driver started */
+} pipc__nvml_t;
+
+/* NVML's numbers for a way from one GPU to another */
+typedef enum pipc__p2p {
+    PIPC__P2P_OK,
+    PIPC__P2P_CHIPSET,
+    PIPC__P2P_GPU,
+    PIPC__P2P_TOPOLOGY,
+    PIPC__P2P_OFF,
+    PIPC__P2P_UNSUPPORTED,
+    PIPC__P2P_UNKNOWN,
+    PIPC__P2P_STATUSES
+} pipc__p2p_t;
+
+typedef struct pipc__pair {
+    int a, b; /* devices of the facts */
+    pipc__p2p_t status;
+} pipc__pair_t;
+
 typedef struct pipc__fact {
     char name[PIPC__FACT_NAME_MAX]; /* "0000:41:00.0" */
     int parent;                     /* index of the port above it, which stands anywhere; or -1 */
@@ -57,6 +82,7 @@ typedef struct pipc__fact {
     pipc__iommu_t iommu;
     int iommu_group; /* where it is in one */
     pipc__aer_t aer;
+    pipc__nvml_t nvml;
     pipc__identity_t who; /* slot and UUID are left to identity.h */
 } pipc__fact_t;
 
@@ -104,6 +130,9 @@ typedef struct pipc__facts {
     bool log;                           /* a kernel's log was read, or lines of one */
     pipc__event_t *event;               /* in order of their first line */
     int events;
+    enum { PIPC__NVML_UNASKED, PIPC__NVML_SILENT, PIPC__NVML_ANSWERED } nvml;
+    pipc__pair_t *pair; /* of NVIDIA GPUs, both ways */
+    int pairs;
 } pipc__facts_t;
 
 typedef enum pipc__look {
@@ -127,6 +156,11 @@ pipc_status_t pipc__facts_text(pipc__facts_t *facts, const char *file, pipc__err
 /* The same of @text itself, which is changed; @from is its name in errors. */
 pipc_status_t pipc__facts_parse(pipc__facts_t *facts, char *text, const char *from,
                                 pipc__error_t *err);
+
+/* Add what NVML, in @library, says of this machine's GPUs; it is given up after @timeout_msec. Asks
+ * only where there is an NVIDIA GPU. PIPC_ERR_NOMEM is all that can go wrong. */
+pipc_status_t pipc__facts_nvml(pipc__facts_t *facts, const char *library, int timeout_msec,
+                               pipc__error_t *err);
 
 void pipc__facts_free(pipc__facts_t *facts);
 

@@ -349,5 +349,6 @@ void pipc__facts_free(pipc__facts_t *facts)
 {
     free(facts->dev);
     free(facts->event);
+    free(facts->pair);
     memset(facts, 0, sizeof(*facts));
 }

@@ -293,6 +293,7 @@ pipc_status_t pipc__judge(const pipc__facts_t *facts, const pipc__limits_t *limi
         pipc__judge_memory(&j, &facts->dev[i]);
     }
     pipc__judge_node(&j);
+    pipc__judge_nvml(&j);
     pipc__judge_events(&j);
     free(j.below);
     return j.status;

@@ -36,6 +36,7 @@ void pipc__judge_events(judge_t *j);
 /* A GPU's BAR; and what is said of the node. */
 void pipc__judge_memory(judge_t *j, const pipc__fact_t *f);
 void pipc__judge_node(judge_t *j);
+void pipc__judge_nvml(judge_t *j);
 
 /* Does ACS at @f, a port between GPUs, send their requests up? */
 bool pipc__judge_redirects(const judge_t *j, const pipc__fact_t *f);

@@ -62,7 +62,7 @@ static bool announced(pipc__kernel_log_t *log, const char *line)
         return false;
     aer += strlen("AER: ");
     aer += strncmp(aer, "Multiple ", 9) == 0 ? 9 : 0;
-    if (strncasecmp(aer, "correct", 7) != 0 && strncasecmp(aer, "uncorrect", 9) != 0)
+    if (strncasecmp(aer + (strncasecmp(aer, "un", 2) == 0 ? 2 : 0), "correct", 7) != 0)
         return false;
     if ((!pipc__kernel_name(received, sender) && !by_id(received, port, sender)) ||
         strstr(sender, ":00:00.0"))

@@ -3,6 +3,7 @@
 # The checker's parts, for the tests too. The configuration is read here: only the gate needs inih yet.
 noinst_LTLIBRARIES += libpipc-gate.la
 libpipc_gate_la_SOURCES = \
+	runtime/base/ask.c runtime/base/ask.h \
 	runtime/base/config.c runtime/base/config.h \
 	runtime/base/ini.c runtime/base/ini.h \
 	prolog/ack.c prolog/ack.h \
@@ -20,7 +21,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/extended.c prolog/extended.h \
 	prolog/facts.h \
 	prolog/facts_dump.c \
-	prolog/facts_log.c prolog/facts_node.c prolog/facts_parts.h \
+	prolog/facts_log.c prolog/facts_node.c prolog/facts_nvml.c prolog/facts_parts.h \
 	prolog/facts_sysfs.c \
 	prolog/facts_text.c \
 	prolog/findings.c \
@@ -31,7 +32,8 @@ libpipc_gate_la_SOURCES = \
 	prolog/job_id.c prolog/job_id.h \
 	prolog/judge.c prolog/judge.h \
 	prolog/judge_baseline.c prolog/judge_baseline.h \
-	prolog/judge_deltas.c prolog/judge_errors.c prolog/judge_log.c prolog/judge_node.c prolog/judging.h \
+	prolog/judge_deltas.c prolog/judge_errors.c prolog/judge_log.c prolog/judge_node.c prolog/judge_nvml.c \
+	prolog/judging.h \
 	prolog/kernel_driver.c prolog/kernel_line.h \
 	prolog/kernel_port.c prolog/kernel_record.c prolog/kernel_time.c \
 	prolog/kernel_log.c prolog/kernel_log.h \

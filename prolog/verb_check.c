@@ -7,13 +7,15 @@
 #include "prolog/check.h"
 #include "prolog/output.h"
 #include "prolog/verbs.h"
+#include "runtime/base/ask.h"
 
-enum { OPT_GPUS = 256, OPT_BASELINE, OPT_WAKE, OPT_JSON };
+enum { OPT_GPUS = 256, OPT_BASELINE, OPT_NVML, OPT_WAKE, OPT_JSON };
 
 #define WAKE_MS 30000 /* without persistence mode the driver first starts every GPU */
 
 const pipc__cli_option_t pipc__check_options[] = {
     {"gpus", "N", "as many GPUs should be there", OPT_GPUS},
+    {"nvml", NULL, "ask NVML about this machine's GPUs too, 10 seconds at most", OPT_NVML},
     {"baseline", "FILE", "compare with this baseline", OPT_BASELINE},
     {"wake", "HOW", "tell slow links from idle ones: never, nvml or copy", OPT_WAKE},
     {"json", NULL, "print JSON", OPT_JSON},
@@ -45,6 +47,10 @@ static int take(void *wants, int id, const char *value)
         return pipc__ini_number(value, 1, 1024, &w->source.gpus)
                    ? PIPC__CLI_GO_ON
                    : pipc__verb_usage("--gpus", "a number from 1 to 1024");
+    case OPT_NVML:
+        w->source.nvml = PIPC__ASK_NVML;
+        w->source.nvml_msec = PIPC__ASK_NVML_MSEC;
+        break;
     case OPT_BASELINE:
         w->source.baseline = (pipc__rule_file_t){value, PIPC__INI_ANYBODY};
         break;
@@ -88,6 +94,8 @@ int pipc__verb_check(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (w.source.nvml && (w.source.sysroot || w.source.dump || w.source.text))
+        return pipc__verb_usage("--nvml", "asks this machine's driver, and is for no other one");
     if ((status = pipc__machine_ready(&w.source)) >= 0)
         return status;
     if (w.wake.mode && (w.source.dump || w.source.text))

@@ -6,6 +6,7 @@ pcie_ipc_topo_SOURCES = \
 	runtime/tools/topo/binding.c \
 	runtime/tools/topo/cpu.c runtime/tools/topo/cpu.h \
 	runtime/tools/topo/difference.c \
+	runtime/base/ask.c runtime/base/ask.h \
 	runtime/tools/topo/nvml.c runtime/tools/topo/nvml.h \
 	runtime/tools/topo/topo_tool.h
 pcie_ipc_topo_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
@@ -16,6 +17,7 @@ pcie_ipc_p2p_SOURCES = \
 	runtime/tools/p2p/main.c \
 	runtime/tools/p2p/p2p.h \
 	runtime/tools/p2p/report.c \
+	runtime/base/ask.c runtime/base/ask.h \
 	runtime/tools/topo/nvml.c runtime/tools/topo/nvml.h
 pcie_ipc_p2p_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 pcie_ipc_p2p_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)

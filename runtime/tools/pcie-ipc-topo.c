@@ -196,7 +196,7 @@ pipc_status_t topo_load(const pipc__source_t *source, pipc__topo_t **topo, pipc_
     pipc_status_t st = pipc__topo_load(topo, source, err);
 
     if (!st && source->kind == PIPC__SOURCE_LIVE)
-        topo_nvml_read(*topo, TOPO_NVML, TOPO_NVML_MSEC); /* nothing to tell is fine */
+        topo_nvml_read(*topo, PIPC__ASK_NVML, PIPC__ASK_NVML_MSEC); /* nothing to tell is fine */
     return st;
 }
 

@@ -71,6 +71,8 @@ static void exit_status_and_errors(void **state)
         {"check --sysroot=$TREE --gpus=3", 2, "node: GPUs in view: 2, expected 3;"},
         {"check --gpus=none", 64, "--gpus: a number from 1 to 1024"},
         {"check --gpus=0", 64, "--gpus: a number from 1 to 1024"},
+        {"check --nvml --sysroot=$TREE", 64, "--nvml: asks this machine's driver"},
+        {"check --nvml --text=x", 64, "--nvml: asks this machine's driver"},
         {"explain pci001", 0, "Remedy: reseat"},
         {"explain PCI999", 64, "PCI999: there is no such code"},
         {"explain", 64, "explain: needs one code"},

@@ -209,7 +209,8 @@ tests_unit_topo_tool_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/health tests/unit/health_guard tests/unit/health_state tests/unit/health_facts tests/unit/health_text tests/unit/health_tool tests/unit/config
-check_PROGRAMS += tests/unit/health_log tests/unit/health_node
+check_PROGRAMS += tests/unit/health_log tests/unit/health_node tests/unit/health_nvml
+check_LTLIBRARIES += tests/unit/health_nvml_fake.la
 endif
 tests_unit_health_SOURCES = tests/unit/health.c
 tests_unit_health_CFLAGS = $(UNIT_CFLAGS)
@@ -243,6 +244,11 @@ tests_unit_health_text_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_node_SOURCES = tests/unit/health_node.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_node_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_node_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+tests_unit_health_nvml_SOURCES = tests/unit/health_nvml.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_nvml_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_nvml_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+tests_unit_health_nvml_fake_la_SOURCES = tests/unit/health_nvml_fake.c
+tests_unit_health_nvml_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 tests_unit_health_log_SOURCES = tests/unit/health_log.c
 tests_unit_health_log_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_log_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
@@ -301,6 +307,7 @@ tests_unit_topo_compare_SOURCES = tests/unit/topo_compare.c tests/unit/topo_text
 tests_unit_topo_compare_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_compare_LDADD = libpipc-topofiles.la $(UNIT_LIBS) $(HWLOC_LIBS)
 tests_unit_topo_nvml_SOURCES = tests/unit/topo_nvml.c tests/unit/topo_text.c tests/unit/topo_text.h \
+	runtime/base/ask.c runtime/base/ask.h \
 	runtime/tools/topo/nvml.c runtime/tools/topo/nvml.h
 tests_unit_topo_nvml_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_nvml_LDADD = $(UNIT_LIBS)

@@ -26,7 +26,7 @@ static pipc__topo_t *load_tree(void)
     pipc__error_t err;
 
     if (!pipc__topo_live(&topo, &err))
-        topo_nvml_read(topo, TOPO_NVML, TOPO_NVML_MSEC);
+        topo_nvml_read(topo, PIPC__ASK_NVML, PIPC__ASK_NVML_MSEC);
     return topo;
 }
 

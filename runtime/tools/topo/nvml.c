@@ -1,20 +1,10 @@
-/* tools/topo/nvml.c - see nvml.h
- *
- *   parent ---- fork ---- child: dlopen, ask, write a record a pair, a last one to say it is all
- *     |    <--- pipe ----
- */
+/* tools/topo/nvml.c - see nvml.h */
 #include "runtime/tools/topo/nvml.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
+#include "runtime/base/ask.h"
 #include "runtime/topo/build.h"
 
 #define VENDOR_NVIDIA 0x10de
@@ -41,8 +31,13 @@ typedef struct nvml {
 } nvml_t;
 
 typedef struct record {
-    int a, b, links; /* objects; a PIPC__UNKNOWN: that was all */
+    int a, b, links; /* objects */
 } record_t;
+
+typedef struct question {
+    const pipc__topo_t *topo;
+    const char *library;
+} question_t;
 
 /* What a GPU says of its links: how many lead to each of the others, and how many elsewhere, which
  * is an NVSwitch or what a virtual machine hides. */
@@ -60,15 +55,12 @@ static bool open_nvml(const char *library, nvml_t *nvml)
     static const char *const names[] = {
         "nvmlInit_v2", "nvmlDeviceGetHandleByPciBusId_v2", "nvmlDeviceGetNvLinkState",
         "nvmlDeviceGetNvLinkRemotePciInfo_v2", "nvmlDeviceGetP2PStatus"};
-    void *symbols[5], *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *functions[5];
 
-    _Static_assert(sizeof(symbols) == sizeof(*nvml), "one pointer a function");
-    for (size_t i = 0; i < 5; i++) {
-        symbols[i] = handle ? dlsym(handle, names[i]) : NULL;
-        if (!symbols[i])
-            return false;
-    }
-    memcpy(nvml, symbols, sizeof(*nvml));
+    _Static_assert(sizeof(functions) == sizeof(*nvml), "one pointer a function");
+    if (!pipc__ask_open(library, names, 5, 5, functions))
+        return false;
+    memcpy(nvml, functions, sizeof(*nvml));
     return nvml->init() == NVML_SUCCESS;
 }
 
@@ -127,68 +119,29 @@ static int links_between(const nvml_t *nvml, const gpu_t *gpus, int a, int b)
     return gpus[a].elsewhere < gpus[b].elsewhere ? gpus[a].elsewhere : gpus[b].elsewhere;
 }
 
-static bool put(int fd, record_t record)
-{
-    return write(fd, &record, sizeof(record)) == (ssize_t)sizeof(record); /* < PIPE_BUF: whole */
-}
-
-static bool answer(const pipc__topo_t *topo, const char *library, int fd)
+/* A record a pair. */
+static bool answer(void *arg, int fd)
 {
     static gpu_t gpus[GPUS_MAX];
+    const question_t *q = arg;
     nvml_t nvml;
     int n;
 
-    if (!open_nvml(library, &nvml))
+    if (!open_nvml(q->library, &nvml))
         return false;
-    n = find_gpus(&nvml, topo, gpus);
+    n = find_gpus(&nvml, q->topo, gpus);
     for (int i = 0; i < n; i++)
-        count_links(&nvml, topo, gpus, n, &gpus[i]);
+        count_links(&nvml, q->topo, gpus, n, &gpus[i]);
     for (int i = 0; i < n; i++)
-        for (int j = i + 1; j < n; j++)
-            if (gpus[i].told && gpus[j].told &&
-                !put(fd, (record_t){gpus[i].obj, gpus[j].obj, links_between(&nvml, gpus, i, j)}))
+        for (int j = i + 1; j < n; j++) {
+            record_t r = {gpus[i].obj, gpus[j].obj, links_between(&nvml, gpus, i, j)};
+            if (gpus[i].told && gpus[j].told && !pipc__ask_put(fd, &r, sizeof(r)))
                 return false;
-    return put(fd, (record_t){PIPC__UNKNOWN, 0, 0});
+        }
+    return true;
 }
 
 /* ---- the parent ----------------------------------------------------------------------------- */
-
-static int64_t now_msec(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-/* Read records until the last one, the end, or the deadline; true for the last one. */
-static bool collect(int fd, int64_t deadline, record_t *records, int *n)
-{
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-
-    for (*n = 0; *n < GPUS_MAX * GPUS_MAX;) {
-        int64_t left = deadline - now_msec();
-        int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready <= 0 || read(fd, &records[*n], sizeof(*records)) != (ssize_t)sizeof(*records))
-            return false;
-        if (records[*n].a < 0)
-            return true;
-        ++*n;
-    }
-    return false;
-}
-
-/* End the child. One that the driver holds can't be waited for: init gets it in the end. */
-static void reap(pid_t child)
-{
-    struct timespec pause = {0, 10 * 1000 * 1000};
-
-    kill(child, SIGKILL);
-    for (int i = 0; i < 20 && waitpid(child, NULL, WNOHANG) == 0; i++)
-        nanosleep(&pause, NULL);
-}
 
 static bool has_nvidia(const pipc__topo_t *topo)
 {
@@ -202,24 +155,12 @@ static bool has_nvidia(const pipc__topo_t *topo)
 bool topo_nvml_read(pipc__topo_t *topo, const char *library, int timeout_msec)
 {
     record_t *records = malloc(sizeof(*records) * GPUS_MAX * GPUS_MAX);
-    int fd[2], n = 0;
-    bool all = false;
+    question_t q = {topo, library};
+    int n = -1;
 
-    if (!records || !has_nvidia(topo) || pipe(fd)) {
-        free(records);
-        return false;
-    }
-    pid_t child = fork();
-    if (child == 0) {
-        close(fd[0]);
-        _exit(!answer(topo, library, fd[1]));
-    }
-    close(fd[1]);
-    if (child > 0) {
-        all = collect(fd[0], now_msec() + timeout_msec, records, &n);
-        reap(child);
-    }
-    close(fd[0]);
+    if (records && has_nvidia(topo))
+        n = pipc__ask(answer, &q, timeout_msec, records, sizeof(*records), GPUS_MAX * GPUS_MAX);
+    bool all = n >= 0;
     for (int i = 0; i < n && all; i++)
         all = pipc__topo_set_nvlinks(topo, records[i].a, records[i].b, records[i].links);
     free(records);

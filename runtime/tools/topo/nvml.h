@@ -2,10 +2,8 @@
 #ifndef PIPC_TOOLS_TOPO_NVML_H
 #define PIPC_TOOLS_TOPO_NVML_H
 
+#include "runtime/base/ask.h"
 #include "runtime/topo/topo.h"
-
-#define TOPO_NVML "libnvidia-ml.so.1"
-#define TOPO_NVML_MSEC 10000 /* without persistence mode the driver first starts every GPU */
 
 /* Add to @topo what @library says of its NVIDIA GPUs. A process of its own asks, which is killed
  * after @timeout_msec: a GPU that fell off the bus has been seen to hold NVML for ever. False, and
