@@ -2,8 +2,8 @@
 
 # An administrator's file is never overwritten. (A prerequisite, as other parts may have some too.)
 pipcconfdir = $(sysconfdir)/pcie-ipc
-PIPC_CONFS = pcie-ipc.conf links.conf
-EXTRA_DIST += etc/pcie-ipc.conf etc/links.conf
+PIPC_CONFS = pcie-ipc.conf limits.conf links.conf
+EXTRA_DIST += etc/pcie-ipc.conf etc/limits.conf etc/links.conf
 install-data-local: install-confs
 uninstall-local: uninstall-confs
 .PHONY: install-confs uninstall-confs

@@ -28,6 +28,7 @@ pipc__baseline_entry_t *pipc__baseline_add(pipc__baseline_t *b)
     pipc__baseline_entry_t *e = &b->list[b->n++];
     memset(e, 0, sizeof(*e));
     e->vendor = e->device = e->width = e->max_mts = e->target_mts = e->redirects = -1;
+    e->bar = -1;
     return e;
 }
 
@@ -83,6 +84,8 @@ static void learn_device(const pipc__facts_t *facts, const pipc__fact_t *f, bool
     }
     if (e->kind == PIPC__KIND_PORT && f->more.acs >= 0)
         e->redirects = (f->more.acs & PIPC__ACS_REDIRECTS) != 0;
+    if (e->kind == PIPC__KIND_GPU)
+        e->bar = f->more.bar;
     if (f->answer != PIPC__LOST && f->answer != PIPC__ASLEEP)
         learn_link(facts, f, e);
 }

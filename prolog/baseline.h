@@ -38,6 +38,7 @@ typedef struct pipc__baseline_entry {
     int width;               /* lanes */
     int max_mts, target_mts; /* what both ends can do; the target of the port above */
     int redirects;           /* of a port, by ACS: 1 or 0 */
+    int64_t bar;             /* of a GPU: bytes of the BAR for its memory */
     unsigned int seen;       /* for the reader: a bit for each key that it had */
 } pipc__baseline_entry_t;
 

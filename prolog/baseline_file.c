@@ -11,8 +11,23 @@
 
 #define LANES_MAX 32
 #define MTS_MAX 1000000
+#define MIB_SHIFT 20
 
-enum { CLASS, BIOS, KIND, PATH, SLOT, DEVICE, SERIAL, UUID, WIDTH, MAX_SPEED, TARGET, REDIRECTS };
+enum {
+    CLASS,
+    BIOS,
+    KIND,
+    PATH,
+    SLOT,
+    DEVICE,
+    SERIAL,
+    UUID,
+    WIDTH,
+    MAX_SPEED,
+    TARGET,
+    REDIRECTS,
+    BAR
+};
 
 const pipc__baseline_key_t pipc__baseline_keys[] = {
     [CLASS] = {"baseline", "class", "yes: of many machines that are alike; no: of one"},
@@ -27,6 +42,7 @@ const pipc__baseline_key_t pipc__baseline_keys[] = {
     [MAX_SPEED] = {"device", "max_speed", "The speed that both ends of that link can do"},
     [TARGET] = {"device", "target_speed", "The speed that the port above allows"},
     [REDIRECTS] = {"device", "acs_redirect", "on: a port sends requests up to the root (ACS)"},
+    [BAR] = {"device", "memory_bar", "What a GPU shows of its memory on the bus (BAR1)"},
     {NULL, NULL, NULL},
 };
 
@@ -93,6 +109,9 @@ static bool print_value(const pipc__baseline_entry_t *e, int id, char *out, size
         return print_speed(e->target_mts, out, cap);
     case REDIRECTS:
         return e->redirects >= 0 && print_text(switches[e->redirects > 0], out, cap);
+    case BAR:
+        snprintf(out, cap, "%lld MiB", (long long)(e->bar >> MIB_SHIFT));
+        return e->bar >> MIB_SHIFT > 0;
     default:
         return false;
     }
@@ -152,6 +171,22 @@ static bool take_speed(const char *value, int *out)
     return print_speed(*out, same, sizeof(same)) && strcmp(value, same) == 0;
 }
 
+static bool take_size(const char *value, int64_t *out)
+{
+    char number[12];
+    size_t n = strspn(value, "0123456789");
+    int mib;
+
+    if (n >= sizeof(number) || strcmp(value + n, " MiB") != 0)
+        return false;
+    memcpy(number, value, n);
+    number[n] = '\0';
+    if (!pipc__ini_number(number, 1, INT32_MAX, &mib))
+        return false;
+    *out = (int64_t)mib << MIB_SHIFT;
+    return true;
+}
+
 static bool take_value(pipc__baseline_entry_t *e, int id, const char *value)
 {
     switch (id) {
@@ -175,6 +210,8 @@ static bool take_value(pipc__baseline_entry_t *e, int id, const char *value)
         return take_speed(value, &e->target_mts);
     case REDIRECTS:
         return take_word(value, switches, &e->redirects);
+    case BAR:
+        return take_size(value, &e->bar);
     default:
         return false;
     }

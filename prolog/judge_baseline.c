@@ -59,6 +59,17 @@ static void judge_speed(past_t *p, int then, int now, const pipc__fact_t *f, con
                      pipc__speed_text(now, is));
 }
 
+static void judge_bar(past_t *p, int64_t then, int64_t now, const pipc__fact_t *f)
+{
+    char want[64];
+
+    if (now < 0 || then < 0 || now >= then)
+        return;
+    snprintf(want, sizeof(want), "%lld MiB as in the baseline", (long long)(then >> 20));
+    pipc__judge_find(&p->j, PIPC__CODE_ABILITY, PIPC__DRAIN, f, want,
+                     "shows %lld MiB of its memory (BAR1)", (long long)(now >> 20));
+}
+
 static void judge_entry(past_t *p, const pipc__baseline_entry_t *then,
                         const pipc__baseline_entry_t *now, const pipc__fact_t *f)
 {
@@ -73,6 +84,7 @@ static void judge_entry(past_t *p, const pipc__baseline_entry_t *then,
     judge_lanes(p, then, now, f);
     judge_speed(p, then->max_mts, now->max_mts, f, "both ends of the link can do");
     judge_speed(p, then->target_mts, now->target_mts, f, "the target speed of the port above is");
+    judge_bar(p, then->bar, now->bar, f);
 }
 
 /* ---- who is there -------------------------------------------------------------------------- */

@@ -264,6 +264,13 @@ EXTRA_DIST += tests/unit/health_object.t tests/unit/health_cases.t tests/unit/he
 	tests/unit/health_schema.py
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/health_limits
+endif
+tests_unit_health_limits_SOURCES = tests/unit/health_limits.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_limits_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_limits_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/marker
 endif
 tests_unit_marker_SOURCES = tests/unit/marker.c
