@@ -1,32 +1,15 @@
-/* prolog/wake.c - which links are looked at, by a process that can be left behind; see wake.h
- *
- *   parent ---- fork ---- child: opens the driver, copies, reads; a record a link
- *     |    <--- pipe ----
- *
- * Nothing kills what sleeps in a driver, so the child is never waited for, and it has nothing of
- * ours open: a lock that it held would stay taken, a pipe keep its reader waiting.
+/* prolog/wake.c - which links are looked at, and what becomes of their findings; see wake.h
  */
 #include "prolog/wake.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "prolog/places.h"
+#include "runtime/base/ask.h"
 
 #define VENDOR_NVIDIA 0x10de
 #define LINKS_MAX 64
-#define FDS_MAX 1024 /* closed one by one where the kernel has no close_range() */
-#define PIPE_FD 3
 
 const char *const pipc__wake_names[] = {"never", "nvml", "copy", NULL};
 
@@ -80,99 +63,45 @@ static int choose(const pipc__wake_t *wake, const pipc__facts_t *facts,
     return n;
 }
 
-/* ---- the child ----------------------------------------------------------------------------- */
+/* ---- the question -------------------------------------------------------------------------- */
 
 typedef struct record {
-    int i; /* -1: that was all */
+    int i;
     pipc__wake_link_t link;
 } record_t;
 
+typedef struct question {
+    const pipc__wake_t *wake;
+    pipc__wake_link_t *links;
+    int n, fd;
+} question_t;
+
 static void put(void *arg, int i, const pipc__wake_link_t *link)
 {
-    record_t r = {.i = i};
+    record_t r = {.i = i, .link = *link};
 
-    (void)arg;
-    if (link)
-        r.link = *link;
-    if (write(PIPE_FD, &r, sizeof(r)) != (ssize_t)sizeof(r)) /* < PIPE_BUF: whole */
-        _exit(1);
+    pipc__ask_put(((const question_t *)arg)->fd, &r, sizeof(r));
 }
 
-static void keep_only(int fd)
+static bool answer(void *arg, int fd)
 {
-    int null = open("/dev/null", O_RDWR);
+    question_t *q = arg;
 
-    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-        (fd != PIPE_FD && dup2(fd, PIPE_FD) < 0))
-        _exit(1);
-#ifdef SYS_close_range
-    if (syscall(SYS_close_range, PIPE_FD + 1, ~0u, 0) == 0)
-        return;
-#endif
-    for (int other = PIPE_FD + 1; other < FDS_MAX; other++)
-        close(other);
+    q->fd = fd;
+    pipc__wake_look(q->wake, q->links, q->n, put, q);
+    return true;
 }
 
-static void child(const pipc__wake_t *wake, pipc__wake_link_t *links, int n, int fd)
-{
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    keep_only(fd);
-    pipc__wake_look(wake, links, n, put, NULL);
-    put(NULL, -1, NULL);
-    _exit(0); /* no exit handlers of the driver's: they might wait */
-}
-
-/* ---- the parent ---------------------------------------------------------------------------- */
-
-static long now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000L + t.tv_nsec / 1000000L;
-}
-
-/* Until the last record, the child's end or the deadline. */
-static void collect(int fd, long deadline, pipc__wake_link_t *links, int n)
-{
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    record_t r;
-
-    for (;;) {
-        long left = deadline - now_ms();
-        int ready = left > 0 ? poll(&p, 1, (int)left) : 0;
-        if (ready < 0 && errno == EINTR)
-            continue;
-        if (ready <= 0 || read(fd, &r, sizeof(r)) != (ssize_t)sizeof(r) || r.i < 0 || r.i >= n)
-            return;
-        links[r.i] = r.link;
-    }
-}
-
-/* The records tell what is known; a failure to start tells that nothing is. */
+/* Those that got no answer stay as they are: nothing is known. */
 static void look(const pipc__wake_t *wake, pipc__wake_link_t *links, int n)
 {
-    long deadline = now_ms() + wake->deadline_ms;
-    pipc__wake_link_t *copies = malloc(sizeof(*copies) * (size_t)n);
-    int fd[2];
-    pid_t pid;
+    question_t q = {wake, links, n, -1};
+    record_t records[LINKS_MAX];
+    bool all;
+    int got = pipc__ask_some(answer, &q, wake->deadline_ms, records, sizeof(records[0]), n, &all);
 
-    if (!copies || pipe2(fd, O_CLOEXEC)) {
-        free(copies);
-        return;
-    }
-    memcpy(copies, links, sizeof(*copies) * (size_t)n);
-    pid = fork();
-    if (pid == 0)
-        child(wake, copies, n, fd[1]);
-    close(fd[1]);
-    if (pid > 0) {
-        collect(fd[0], deadline, links, n);
-        kill(pid, SIGKILL);
-        waitpid(pid, NULL, WNOHANG);
-    }
-    close(fd[0]);
-    free(copies);
+    for (int i = 0; i < got; i++)
+        links[records[i].i] = records[i].link;
 }
 
 /* ---- the findings -------------------------------------------------------------------------- */

@@ -3,7 +3,6 @@
  * A read under a copy counts if the copy was still under way after it. CUDA is started with the
  * GPUs alone that are to be touched: it would open all of the node's else.
  */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +12,9 @@
 #include "prolog/express.h"
 #include "prolog/gpu_driver.h"
 #include "prolog/wake.h"
+#include "runtime/base/ask.h"
 #include "runtime/base/file.h"
 
-#define NVML "libnvidia-ml.so.1"
 #define READ_EVERY_MS 10
 #define RAISE_MS 500 /* a copy that has not raised the link by then won't */
 #define TRIES_MAX 200
@@ -73,26 +72,25 @@ static bool open_nvml(const char *library, nvml_t *nvml)
         "nvmlDeviceGetPerformanceState",
         "nvmlDeviceGetUUID",
         "nvmlDeviceGetMigMode",
+        /* the newest that is there of each */
+        "nvmlDeviceGetComputeRunningProcesses_v3",
+        "nvmlDeviceGetComputeRunningProcesses_v2",
+        "nvmlDeviceGetComputeRunningProcesses",
+        "nvmlDeviceGetGraphicsRunningProcesses_v3",
+        "nvmlDeviceGetGraphicsRunningProcesses_v2",
+        "nvmlDeviceGetGraphicsRunningProcesses",
     };
-    static const char *const newest[][3] = {
-        {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2",
-         "nvmlDeviceGetComputeRunningProcesses"},
-        {"nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v2",
-         "nvmlDeviceGetGraphicsRunningProcesses"},
-    };
-    void *symbols[7] = {NULL}, *lib = dlopen(library, RTLD_NOW | RTLD_LOCAL);
+    void *f[11], *chosen[7] = {NULL};
 
-    _Static_assert(sizeof(symbols) == sizeof(*nvml), "one pointer a function");
-    for (int i = 0; lib && i < 5; i++)
-        symbols[i] = dlsym(lib, names[i]);
-    for (int i = 0; lib && i < 6; i++)
-        if (!symbols[5 + i / 3])
-            symbols[5 + i / 3] = dlsym(lib, newest[i / 3][i % 3]);
-    for (int i = 0; i < 7; i++)
-        if (!symbols[i])
-            return false;
-    memcpy(nvml, symbols, sizeof(*nvml));
-    return nvml->init() == NVML_SUCCESS;
+    _Static_assert(sizeof(chosen) == sizeof(*nvml), "one pointer a function");
+    if (!pipc__ask_open(library, names, 11, 5, f))
+        return false;
+    memcpy(chosen, f, 5 * sizeof(f[0]));
+    for (int i = 5; i < 11; i++)
+        if (!chosen[5 + (i - 5) / 3])
+            chosen[5 + (i - 5) / 3] = f[i];
+    memcpy(nvml, chosen, sizeof(*nvml));
+    return nvml->compute && nvml->graphics && nvml->init() == NVML_SUCCESS;
 }
 
 /* Asked with no room for an answer, NVML gives success only where there is none. */
@@ -264,7 +262,7 @@ void pipc__wake_look(const pipc__wake_t *wake, pipc__wake_link_t *links, int n,
     nvml_t nvml = {NULL};
     bool copy = wake->mode == PIPC__WAKE_COPY, can;
 
-    can = open_nvml(wake->nvml ? wake->nvml : NVML, &nvml);
+    can = open_nvml(wake->nvml ? wake->nvml : PIPC__ASK_NVML, &nvml);
     for (int i = 0; i < n; i++)
         links[i].end = can ? PIPC__WAKE_NO_ANSWER : PIPC__WAKE_NO_DRIVER;
     if (can && copy && choose(&nvml, links, n, visible, sizeof(visible)) > 0) {

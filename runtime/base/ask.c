@@ -14,9 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define ASK_FD 3     /* the only open file of the child's, but for 0 to 2 */
+#define FDS_MAX 1024 /* closed one by one where the kernel has no close_range() */
 
 static int64_t now_msec(void)
 {
@@ -60,21 +64,40 @@ static void reap(pid_t child)
         nanosleep(&pause, NULL);
 }
 
-int pipc__ask(pipc__ask_t *ask, void *arg, int timeout_msec, void *records, size_t size, int max)
+/* A child that is left behind must have nothing open that others wait for: a lock stays taken, and
+ * who reads our output never sees its end. */
+static bool keep_only(int fd)
+{
+    int null = open("/dev/null", O_RDWR);
+
+    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+        (fd != ASK_FD && dup2(fd, ASK_FD) < 0))
+        return false;
+#ifdef SYS_close_range
+    if (syscall(SYS_close_range, ASK_FD + 1, ~0u, 0) == 0)
+        return true;
+#endif
+    for (int other = ASK_FD + 1; other < FDS_MAX; other++)
+        close(other);
+    return true;
+}
+
+int pipc__ask_some(pipc__ask_t *ask, void *arg, int timeout_msec, void *records, size_t size,
+                   int max, bool *all)
 {
     size_t cap = size * (size_t)max + 2, have = 0; /* one more than all shows what is too much */
     char *text = malloc(cap);
     int fd[2];
 
+    *all = false;
     if (!text || pipe2(fd, O_CLOEXEC)) {
         free(text);
-        return -1;
+        return 0;
     }
     pid_t child = fork();
     if (child == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        close(fd[0]);
-        _exit(!ask(arg, fd[1]) || !pipc__ask_put(fd[1], "", 1));
+        _exit(!keep_only(fd[1]) || !ask(arg, ASK_FD) || !pipc__ask_put(ASK_FD, "", 1));
     }
     close(fd[1]);
     if (child > 0) {
@@ -82,11 +105,19 @@ int pipc__ask(pipc__ask_t *ask, void *arg, int timeout_msec, void *records, size
         reap(child);
     }
     close(fd[0]);
-    bool all = have % size == 1 && have < cap;
-    if (all)
-        memcpy(records, text, have - 1);
+    *all = have % size == 1 && have < cap;
+    have = have / size < (size_t)max ? have / size : (size_t)max;
+    memcpy(records, text, have * size);
     free(text);
-    return all ? (int)(have / size) : -1;
+    return (int)have;
+}
+
+int pipc__ask(pipc__ask_t *ask, void *arg, int timeout_msec, void *records, size_t size, int max)
+{
+    bool all;
+    int n = pipc__ask_some(ask, arg, timeout_msec, records, size, max, &all);
+
+    return all ? n : -1;
 }
 
 bool pipc__ask_open(const char *library, const char *const names[], int n, int needed,

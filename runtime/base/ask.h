@@ -10,8 +10,8 @@
 #define PIPC__ASK_NVML "libnvidia-ml.so.1"
 #define PIPC__ASK_NVML_MSEC 10000 /* without persistence mode the driver first starts every GPU */
 
-/* What the other process does: open what it needs, pipc__ask_put() its records; true when that was
- * all there is to say. */
+/* What the other process does, which has no file of ours open but @fd: open what it needs,
+ * pipc__ask_put() its records; true when that was all there is to say. */
 typedef bool pipc__ask_t(void *arg, int fd);
 
 /* One record more; false when nobody listens any longer. */
@@ -22,6 +22,10 @@ bool pipc__ask_put(int fd, const void *record, size_t size);
  * crashed, hung, said no or could not be started. A process that the driver holds is not waited
  * for. */
 int pipc__ask(pipc__ask_t *ask, void *arg, int timeout_msec, void *records, size_t size, int max);
+
+/* The same where a part is worth something: the records that came, and whether they are @all. */
+int pipc__ask_some(pipc__ask_t *ask, void *arg, int timeout_msec, void *records, size_t size,
+                   int max, bool *all);
 
 /* Open @library and find @n functions; false unless the first @needed are there. Those that are not
  * are NULL. The library stays open: for a process that ends soon. */
