@@ -1,9 +1,9 @@
 /* tests/fuzz/health_sysfs.c - the files of a machine's sysfs, as a sick device or a captured folder
  * may have them: read as people's check reads them, and judged
  *
- * The tree stands: a root port, a GPU with a sound function and a NIC below it. The input is what
- * is in the files: a byte that names one, a byte for how much follows (in units of 16), and that
- * much.
+ * The tree stands: a root port, a GPU with a sound function and a NIC. The input is what else than
+ * in a healthy machine is in the files: a byte that names one, a byte for how much follows (in
+ * units of 16), and that much.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,9 @@
 static char root[64];
 static struct {
     int fd;
-    bool used;
+    bool changed;
+    unsigned char well[512]; /* what a healthy machine has */
+    size_t bytes;
 } file[FILES_MAX];
 static int files;
 
@@ -52,6 +54,44 @@ static void memory(const char *fmt, const char *a, const char *b)
         abort();
 }
 
+/* What the file made last has while nothing else is said. */
+static void healthy(const void *bytes, size_t n)
+{
+    memcpy(file[files - 1].well, bytes, n);
+    file[files - 1].bytes = n;
+    file[files - 1].changed = true;
+}
+
+/* Express at 0x40, x16; then power management; ACS, BARs and errors' status behind byte 256 */
+static void healthy_config(unsigned char port)
+{
+    unsigned char c[512] = {[0x06] = 0x10, [0x34] = 0x40, [0x40] = 0x10, [0x41] = 0x80};
+
+    c[0x0e] = port == 4;
+    c[0x19] = port == 4;
+    c[0x42] = (unsigned char)(port << 4 | 2);
+    c[0x4c] = 0x04, c[0x4d] = 0x01;
+    c[0x52] = 0x04, c[0x53] = 0x01;
+    c[0x80] = 0x01;
+    c[0x100] = 0x0d, c[0x102] = 0x01, c[0x103] = 0x12;
+    c[0x120] = 0x15, c[0x122] = 0x01, c[0x123] = 0x14;
+    c[0x125] = 0xff, c[0x128] = 0x20, c[0x129] = 0x08;
+    c[0x140] = 0x01, c[0x142] = 0x01;
+    healthy(c, sizeof(c));
+}
+
+static void healthy_device(size_t device, const char *name)
+{
+    static const char *const classes[] = {"0x060400\n", "0x030200\n", "0x040300\n", "0x020000\n"};
+
+    if (strcmp(name, "vendor") == 0)
+        healthy("0x10de\n", 7);
+    else if (strcmp(name, "class") == 0)
+        healthy(classes[device], 9);
+    else if (strcmp(name, "config") == 0)
+        healthy_config(device == 0 ? 4 : 0);
+}
+
 static void make_tree(void)
 {
     static const char *const devices[] = {"0000:00:01.0", "0000:01:00.0", "0000:01:00.1",
@@ -78,8 +118,10 @@ static void make_tree(void)
     if (!mkdtemp(root))
         abort();
     for (size_t d = 0; d < COUNT(devices); d++)
-        for (size_t n = 0; n < COUNT(names); n++)
+        for (size_t n = 0; n < COUNT(names); n++) {
             memory(PCI "/%s/%s", devices[d], names[n]);
+            healthy_device(d, names[n]);
+        }
     memory("proc/cpuinfo", "", "");
     memory("sys/module/pcie_aspm/parameters/policy", "", "");
     memory("sys/kernel/iommu_groups/7/type", "", "");
@@ -92,17 +134,20 @@ static void make_tree(void)
 
 static void fill(const unsigned char *data, size_t size)
 {
-    for (int i = 0; i < files; i++)
-        if (file[i].used && ftruncate(file[i].fd, 0) == 0)
-            file[i].used = false;
+    for (int i = 0; i < files; i++) {
+        if (file[i].changed &&
+            (ftruncate(file[i].fd, 0) || pwrite(file[i].fd, file[i].well, file[i].bytes, 0) < 0))
+            abort();
+        file[i].changed = false;
+    }
     while (size > 2) {
         int which = data[0] % files;
         size_t n = ((size_t)data[1] + 1) * UNIT;
         data += 2, size -= 2;
         n = n < size ? n : size;
-        if (pwrite(file[which].fd, data, n, 0) != (ssize_t)n)
+        if (ftruncate(file[which].fd, 0) || pwrite(file[which].fd, data, n, 0) != (ssize_t)n)
             abort();
-        file[which].used = true;
+        file[which].changed = true;
         data += n, size -= n;
     }
 }
