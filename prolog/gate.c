@@ -11,6 +11,7 @@ static pipc_status_t check(const pipc__gate_t *gate, const pipc__config_t *confi
                            pipc__findings_t *findings, FILE *say)
 {
     const pipc__machine_t source = {.sysroot = config->sysroot,
+                                    .past = {.run = gate->run, .owner = gate->owner, .keep = true},
                                     .limits = {gate->limits, gate->owner},
                                     .baseline = {gate->baseline, gate->owner}};
     pipc__error_t err = {PIPC_OK, ""};

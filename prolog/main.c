@@ -10,9 +10,12 @@
 #include "prolog/explain.h"
 #include "prolog/gate.h"
 #include "prolog/guard.h"
+#include "prolog/job.h"
+#include "prolog/job_id.h"
 #include "prolog/links.h"
 #include "prolog/prolog.h"
 #include "prolog/snapshot.h"
+#include "prolog/state.h"
 #include "prolog/verbs.h"
 
 /* In the order of --help. */
@@ -112,6 +115,20 @@ int pipc__verb_explain(int argc, char **argv)
     return pipc__cli_finish(&pipc__health_cli, PIPC__EXIT_OK);
 }
 
+/* Last, when the verdict is out: a look to compare with at the job's end. The job does not need it.
+ */
+static void begin_job(const char *number)
+{
+    pipc__error_t err = {PIPC_OK, ""};
+    pipc__config_t config;
+    uint32_t job;
+
+    pipc__config_read(PIPC_CONFIG, 0, &config, NULL);
+    const pipc__job_place_t here = {PIPC__RUN_FOLDER, PIPC__STATE_FOLDER, 0, config.sysroot};
+    if (pipc__job_id(number, &job) && pipc__job_begin(&here, job, &err))
+        fprintf(stderr, "pcie-ipc: job %u: its beginning is not kept: %s\n", job, err.text);
+}
+
 int pipc__verb_gate(int argc, char **argv)
 {
     const pipc__gate_t here = {.config = PIPC_CONFIG,
@@ -121,12 +138,14 @@ int pipc__verb_gate(int argc, char **argv)
     FILE *record;
     int status;
 
-    if (argc != 2 || strlen(argv[1]) >= PIPC__NONCE_MAX ||
+    if (argc < 2 || argc > 3 || strlen(argv[1]) >= PIPC__NONCE_MAX ||
         !(record = fdopen(PIPC__GUARD_RECORD_FD, "w")))
         return pipc__verb_usage("gate", "the prolog's own way in");
     umask(022);
     status = pipc__gate_run(&here, argv[1], stderr, record);
     fclose(record);
+    if (argc > 2)
+        begin_job(argv[2]);
     return status;
 }
 

@@ -2,12 +2,14 @@
 #include "prolog/prolog.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "prolog/guard.h"
+#include "prolog/job_id.h"
 
 static void make_nonce(char out[PIPC__NONCE_MAX])
 {
@@ -30,29 +32,20 @@ static int is_record(const char *record, const char *nonce, const char *word)
     return strcmp(record, want) == 0;
 }
 
-/* Pass the check's own lines on; they bring the prefix along. */
-static void relay(char *said)
-{
-    static const char prefix[] = "pcie-ipc: ";
-    char *save = NULL;
-
-    for (char *line = strtok_r(said, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        size_t skip = strncmp(line, prefix, sizeof(prefix) - 1) == 0 ? sizeof(prefix) - 1 : 0;
-        pipc__prolog_say(line + skip);
-    }
-}
-
 int pipc__prolog(const char *checker, int deadline_ms)
 {
     static pipc__guard_t g; /* static: nothing here shall fail, not even a small stack */
     static char verb[] = "gate";
-    char nonce[PIPC__NONCE_MAX], name[256], line[512];
-    char *const argv[] = {name, verb, nonce, NULL};
+    char nonce[PIPC__NONCE_MAX], name[256], job[16] = "", line[512];
+    char *const argv[] = {name, verb, nonce, job, NULL};
+    uint32_t number;
 
     snprintf(name, sizeof(name), "%s", checker);
     make_nonce(nonce);
+    if (pipc__job_id(getenv("SLURM_JOB_ID"), &number))
+        snprintf(job, sizeof(job), "%u", number);
     pipc__guard_run(checker, argv, deadline_ms, &g);
-    relay(g.said);
+    pipc__prolog_relay(g.said);
     if (g.clean && is_record(g.record, nonce, "refuse"))
         return 1;
     if (g.clean && is_record(g.record, nonce, "pass"))

@@ -13,8 +13,9 @@
 #define PIPC__RECORD_FORMAT "pcie-ipc-verdict 1 %s %s\n" /* nonce, "pass" or "refuse" */
 #define PIPC__NONCE_MAX 33
 
-/* Run "@checker gate NONCE"; 1 if its record refuses the node, 0 in every other case. Lines go to
- * stderr and to the system's log. */
+/* Run "@checker gate NONCE JOB", where JOB is slurmd's SLURM_JOB_ID if it is a number, else ""; 1
+ * if its record refuses the node, 0 in every other case. Lines go to stderr and to the system's
+ * log. */
 int pipc__prolog(const char *checker, int deadline_ms);
 
 /* Make a crash or a hang of this very process end with status 0, and give it the three standard
