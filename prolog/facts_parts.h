@@ -4,10 +4,14 @@
 #define PIPC_PROLOG_FACTS_PARTS_H
 
 #include "prolog/facts.h"
+#include "runtime/topo/scan.h"
 
 /* Add what the machine's files say beside its devices: the kernel's policy for ASPM, and at which
  * root ports its AER service counts. A counter of 0 elsewhere becomes unknown. */
 void pipc__facts_node(pipc__facts_t *facts, const char *root);
+
+/* Is it a virtual machine's? */
+bool pipc__facts_guest(const pipc__scan_t *scan);
 
 /* Of one device, whose folder below @root is @dir: the IOMMU's group, and the BAR that is for
  * memory. */

@@ -13,6 +13,7 @@
 #include "runtime/topo/scan.h"
 
 #define VENDOR_AMD 0x1002
+#define VENDOR_NVIDIA 0x10de
 
 typedef struct reader {
     pipc__scan_t scan;
@@ -77,6 +78,19 @@ static void take(reader_t *r, int i)
         r->index[k] = 0;
 }
 
+/* In an excerpt a card's sound or USB function may stand without its GPU. */
+static bool is_companion_alone(const reader_t *r, int i)
+{
+    char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX];
+    int64_t vendor, class_code;
+
+    pipc__scan_locate(&r->scan, &r->scan.dev[i], name, dir);
+    if (!r->excerpt || !pipc__file_int(r->scan.root, &vendor, "%s/vendor", dir) ||
+        vendor != VENDOR_NVIDIA || !pipc__file_int(r->scan.root, &class_code, "%s/class", dir))
+        return false;
+    return class_code >> 8 == 0x0403 || class_code >> 8 == 0x0c03 || class_code >> 8 == 0x0c80;
+}
+
 /* A function beside a GPU's own: sound, USB. */
 static bool is_companion(const reader_t *r, int i)
 {
@@ -87,11 +101,11 @@ static bool is_companion(const reader_t *r, int i)
     for (int k = i - 1; k >= 0; k--) { /* in order of address */
         const pipc__pci_addr_t *b = &r->scan.dev[k].addr;
         if (a->domain != b->domain || a->bus != b->bus || a->device != b->device)
-            return false;
+            break;
         if (r->gpu[k])
             return true;
     }
-    return false;
+    return is_companion_alone(r, i);
 }
 
 /* Is a GPU below a port that is above this NIC too? */
@@ -268,30 +282,6 @@ static pipc_status_t read_device(reader_t *r, int i, pipc__fact_t *f, pipc__erro
     return PIPC_OK;
 }
 
-/* The CPU says so itself; a container on a real machine is no virtual one. */
-static bool in_virtual_machine(const char *root)
-{
-    char text[16384]; /* the flags of the first CPU */
-
-    return pipc__file_read(root, text, sizeof(text), NULL, "proc/cpuinfo") &&
-           strstr(text, " hypervisor");
-}
-
-/* A dump brings no CPU along, but the devices that a hypervisor invents. */
-static bool is_guests_dump(const pipc__scan_t *s)
-{
-    char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX];
-    int64_t vendor;
-
-    for (int i = 0; i < s->n; i++) {
-        pipc__scan_locate(s, &s->dev[i], name, dir);
-        if (pipc__file_int(s->root, &vendor, "%s/vendor", dir) &&
-            (vendor == 0x1af4 || vendor == 0x1b36 || vendor == 0x15ad || vendor == 0x1414))
-            return true;
-    }
-    return false;
-}
-
 static pipc_status_t read_all(reader_t *r, pipc__facts_t *facts, pipc__error_t *err)
 {
     pipc_status_t st = PIPC_OK;
@@ -332,11 +322,11 @@ pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__lo
     if (!st)
         st = read_all(&r, facts, err);
     facts->excerpt = r.excerpt;
+    facts->virtual_machine = pipc__facts_guest(&r.scan);
     if (!st && r.all && !r.excerpt) { /* a dump has none of it */
         pipc__facts_node(facts, root);
         st = pipc__facts_log(facts, root, err);
     }
-    facts->virtual_machine = in_virtual_machine(root) || (r.excerpt && is_guests_dump(&r.scan));
     pipc__config_space_close(r.space);
     pipc__topo_free(r.scratch);
     free(r.scan.dev);

@@ -427,6 +427,40 @@ static pipc_status_t nameless(reader_t *r, const char *line, const char *from, p
     return PIPC_OK;
 }
 
+/* "ACS redirect on the downstream ports: ON (power-on default)": people write so of a switch, also
+ * in a remark. What is denied in the same line is not believed. */
+static bool tells_acs(const char *line)
+{
+    static const char *const off[] = {"off", "disable", "clear", " no ", " not ", "n't "};
+    const char *acs = strstr(line, "ACS"), *word = acs ? strcasestr(acs, "redirect") : NULL;
+    size_t n = word ? strlen("redirect") : 0;
+
+    for (size_t i = 0; i < sizeof(off) / sizeof(off[0]); i++)
+        if (strcasestr(line, off[i]))
+            return false;
+    while (n > 0 && (word = strpbrk(word + n, " :=("))) {
+        word += strspn(word, " :=(");
+        n = strcspn(word, " :=(),.;");
+        if ((n == 2 && strncmp(word, "ON", 2) == 0) ||
+            (n == 7 && strncasecmp(word, "enabled", 7) == 0))
+            return true;
+    }
+    return false;
+}
+
+static pipc_status_t take_prose(reader_t *r, const char *from, pipc__error_t *err)
+{
+    pipc_status_t st = append(r, from, err);
+
+    if (st)
+        return st;
+    snprintf(r->list[r->open].fact.name, PIPC__FACT_NAME_MAX, "line %d", r->line);
+    r->list[r->open].fact.more.acs = PIPC__ACS_REQUEST;
+    r->list[r->open].relevant = true;
+    r->open = -1;
+    return PIPC_OK;
+}
+
 static pipc_status_t one_line(reader_t *r, const char *line, const char *from, pipc__error_t *err)
 {
     pipc__pci_addr_t addr;
@@ -435,6 +469,8 @@ static pipc_status_t one_line(reader_t *r, const char *line, const char *from, p
 
     r->line++;
     line += *line == '+' ? 1 : 0;
+    if (tells_acs(line))
+        return take_prose(r, from, err);
     if (line[strspn(line, " \t")] == '\0' || *line == '#') {
         r->open = -1;
         return PIPC_OK;

@@ -174,8 +174,8 @@ static void judge_speed(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f
     char is[24], should[24];
 
     if (now >= 0 && want >= 0 && now < want)
-        find(j, PIPC__CODE_SPEED, f, pipc__speed_text(want, should), "link runs at %s",
-             pipc__speed_text(now, is));
+        find(j, PIPC__CODE_SPEED, f, pipc__speed_text(want, should), "link runs at %s%s",
+             pipc__speed_text(now, is), p ? "" : ": it is idle, or limited by its slot");
     if (p && target >= 0 && can >= 0 && target < can)
         find(j, PIPC__CODE_TARGET, p, pipc__speed_text(can, should), "target speed is %s",
              pipc__speed_text(target, is));
@@ -192,7 +192,8 @@ static void judge_aspm(judge_t *j, const pipc__fact_t *f)
                          j->facts->aspm_policy);
     else if (f->gpu && f->link.aspm < 0 && f->answer != PIPC__SILENT &&
              f->link.port != PIPC__EXPRESS_INTEGRATED)
-        find(j, PIPC__CODE_HIDDEN, f, "", "its capabilities cannot be read");
+        find(j, PIPC__CODE_HIDDEN, f, "", "%s",
+             j->facts->excerpt ? "its ASPM is not told" : "its capabilities cannot be read");
 }
 
 static void judge_link(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)

@@ -47,6 +47,8 @@ static const struct {
     {"lost from bus", PIPC__EVENT_LOST},
     {"lost from the bus", PIPC__EVENT_LOST},
     {"device recovery failed", PIPC__EVENT_LOST},
+    {"GPU is lost", PIPC__EVENT_LOST}, /* as nvidia-smi says it */
+    {"Unable to determine the device handle", PIPC__EVENT_LOST},
     {"RmInitAdapter failed", PIPC__EVENT_NO_START},
     {"rm_init_adapter failed", PIPC__EVENT_NO_START},
     {"Fatal error during GPU init", PIPC__EVENT_NO_START},

@@ -21,7 +21,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/extended.c prolog/extended.h \
 	prolog/facts.h \
 	prolog/facts_dump.c \
-	prolog/facts_log.c prolog/facts_node.c prolog/facts_nvml.c prolog/facts_parts.h \
+	prolog/facts_guest.c prolog/facts_log.c prolog/facts_node.c prolog/facts_nvml.c prolog/facts_parts.h \
 	prolog/facts_sysfs.c \
 	prolog/facts_text.c \
 	prolog/findings.c \

@@ -232,6 +232,35 @@ static void guests(void **state)
     assert_found("unknown 0000:00:0a.0:PCI009");
 }
 
+/* Where no CPU says it, firmware or devices do; where one says that it is none, they don't count.
+ */
+static void guests_without_a_cpu(void **state)
+{
+    static const struct {
+        const char *file, *text;
+        bool guest;
+    } cases[] = {
+        {"sys/class/dmi/id/product_name", "Virtual Machine\n", true},
+        {"sys/class/dmi/id/product_name", "PowerEdge XE9680\n", false},
+        {"sys/class/dmi/id/sys_vendor", "QEMU\n", true},
+        {"sys/class/dmi/id/sys_vendor", "Amazon EC2\n", false}, /* some are metal */
+        {"proc/cpuinfo", "processor : 0\nFeatures : fp asimd\n", false},
+    };
+    tree_link_t none = {.port = -1};
+
+    (void)state;
+    tree_gpu(1, 8);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        tree_put(cases[i].file, cases[i].text, strlen(cases[i].text));
+        assert_found(cases[i].guest ? "unknown 0000:01:00.0:PCI008 0000:01:00.0:PCI003"
+                                    : "drain 0000:01:00.0:PCI001 0000:01:00.0:PCI003");
+    }
+    tree_add("0000:00:05.0", 0x1af4, 0x010000, &none, 64);
+    assert_found("unknown 0000:01:00.0:PCI008 0000:01:00.0:PCI003");
+    tree_put("proc/cpuinfo", "flags\t\t: fpu lahf\n", 18);
+    assert_found("drain 0000:01:00.0:PCI001 0000:01:00.0:PCI003");
+}
+
 static void nothing_to_read(void **state)
 {
     (void)state;
@@ -356,6 +385,25 @@ static void dump_of_a_guest(void **state)
     }
 }
 
+/* Of a card's sound function alone no more can be told than that it sleeps. */
+static void dump_of_a_sound_function(void **state)
+{
+    tree_link_t sound = {
+        .port = 0, .max_width = 16, .max_gen = 3, .width = 16, .gen = 1, .aspm = 3};
+    unsigned char c[256];
+
+    (void)state;
+    for (int vendor = 0; vendor < 2; vendor++) {
+        FILE *f = open_dump();
+        tree_config(c, vendor ? 0x10de : 0x8086, 0x040300, &sound);
+        c[0x44] = 3; /* D3 */
+        dump_device(f, "00:05.0 Audio device: somebody's", c, 256);
+        fclose(f);
+        assert_dump(vendor ? "unknown 0000:00:05.0:PCI010 node:PCI013 0000:00:05.0:PCI005"
+                           : "note node:PCI013");
+    }
+}
+
 static void hostile_dumps(void **state)
 {
     static const char *const texts[] = {
@@ -471,10 +519,12 @@ int main(void)
         IN_TREE(beside_a_gpu),
         IN_TREE(counters),
         IN_TREE(guests),
+        IN_TREE(guests_without_a_cpu),
         IN_TREE(nothing_to_read),
         IN_TREE(libpci_never_ends_the_program),
         IN_TREE(a_dump_is_a_machine),
         IN_TREE(dump_of_a_guest),
+        IN_TREE(dump_of_a_sound_function),
         IN_TREE(hostile_dumps),
         IN_TREE(noise),
         IN_TREE(loops_and_sizes),

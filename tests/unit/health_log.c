@@ -173,6 +173,13 @@ static const said_t table[] = {
      "warn 0000:41:00.0:PCI019", "its driver lost it, says the log"},
     {"did not start", "NVRM: GPU 0000:41:00.0: RmInitAdapter failed! (0x24:0xffff:1220)\n",
      "warn 0000:41:00.0:PCI023", "its driver could not start it"},
+    {"nvidia-smi",
+     "Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.  Reboot the "
+     "system\n",
+     "warn 0000:41:00.0:PCI019", NULL},
+    {"of a guest, whose ports are invented",
+     "[    0.000000] Hypervisor detected: KVM\n" BUS("Corrected") "\n" STATUS("00000040/00000000"),
+     "note 0000:16:02.0:PCI019", NULL},
     /* others */
     {"power state",
      "vfio-pci 0000:88:00.0: Unable to change power state from D3cold to D0, device inaccessible\n",

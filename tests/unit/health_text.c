@@ -175,6 +175,16 @@ static const pasted_t pasted[] = {
     {"setpci -v",
      "0000:80:03.0 (ecap 000d @148) @14e = 0004\n0000:80:03.1 (ecap 000d @148) @14c = 0004\n",
      "warn 0000:80:03.0:PCI015 node:PCI013"},
+    {"told in words, in a remark",
+     "# state 1: ACS redirect on the switch's ports ON (default), sums are wrong\n"
+     "# state 2: ACS redirect OFF\n",
+     "warn line 1:PCI015 node:PCI013"},
+    {"ACS redirection is enabled, says somebody", "ACS Redirect: enabled on 2e:00.0\n",
+     "warn line 1:PCI015 node:PCI013"},
+    {"... or is not", CARD("41", FULL) "ACS redirect is not enabled\nACS redirect ON: disabled\n",
+     "note 0000:41:00.0:PCI011"},
+    {"... or is a question", CARD("41", FULL) "is ACS redirection on only one port harmful?\n",
+     "note 0000:41:00.0:PCI011"},
     {"ones are no answer", "0000:80:03.0 ECAP_ACS+6.w = ffff\n", "note node:PCI013"},
     {"two GPUs below one port: it is not between them",
      "40:01.1 PCI bridge\nBus: primary=40, secondary=41\nACSCtl: ReqRedir+\n"
