@@ -23,6 +23,7 @@ void pipc__hello_fill(pipc__hello_t *mine, uint64_t staging, const char *reason)
     mine->magic = PIPC__HELLO_MAGIC;
     mine->version = PIPC__HELLO_VERSION;
     mine->staging = staging;
+    mine->pid = getpid();
     gethostname(mine->host, sizeof(mine->host) - 1);
     read_boot(mine->boot);
     mine->failed = reason != NULL;
@@ -54,4 +55,12 @@ bool pipc__hello_judge(const pipc__hello_t *all, int n, uint64_t *staging, char 
     if (!*staging)
         snprintf(why, cap, "other communicators have all of the memory that pcie-ipc takes");
     return *staging > 0;
+}
+
+bool pipc__hello_shares(const pipc__hello_t *all, int n, int rank)
+{
+    for (int r = 0; r < n; r++)
+        if (r != rank && all[r].pid == all[rank].pid)
+            return true;
+    return false;
 }

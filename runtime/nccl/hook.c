@@ -324,7 +324,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm)
         pthread_mutex_lock(&s->gate); /* who asked for errors is through */
         atomic_store(&s->state, PIPC__SIDE_FORWARDED);
         pthread_mutex_unlock(&s->gate);
-        if (rc || pipc__retire_is_dead(s))
+        if (!pipc__retire_may_wait(s) || rc || pipc__retire_is_dead(s))
             pipc__retire_behind(s, false);
         else
             pipc__retire_together(s);
@@ -340,7 +340,8 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
 
     if (!s)
         return FORWARD(real, CommDestroy, comm);
-    bool with_others = !s->finalizing && !s->stop && !pipc__retire_is_dead(s);
+    bool with_others =
+        !s->finalizing && pipc__retire_may_wait(s) && !s->stop && !pipc__retire_is_dead(s);
     if (with_others)
         pipc__retire_together(s);
     ncclResult_t rc = FORWARD(real, CommDestroy, comm);

@@ -25,9 +25,23 @@ void pipc__retire_abort(pipc__side_t *side)
         pipc__ours(NULL)->comm_abort(side->ours);
 }
 
+/* Of communicators with several ranks in this process: ranks whose end has not come. */
+static _Atomic int expected;
+
+void pipc__retire_expect(pipc__side_t *side)
+{
+    if (side->shared && !atomic_exchange(&side->expected, true))
+        atomic_fetch_add(&expected, 1);
+}
+
+bool pipc__retire_may_wait(pipc__side_t *side)
+{
+    return !atomic_exchange(&side->expected, false) || atomic_fetch_sub(&expected, 1) == 1;
+}
+
 void pipc__retire_together(pipc__side_t *side)
 {
-
+    pipc__retire_may_wait(side); /* it is no longer expected, however it came here */
     if (side->ours) {
         pipc__ours(NULL)->comm_destroy(side->ours);
         side->ours = NULL;

@@ -6,6 +6,14 @@
 #include "runtime/nccl/ours.h"
 #include "runtime/nccl/side.h"
 
+/* @side is served from now on. */
+void pipc__retire_expect(pipc__side_t *side);
+
+/* May the end of @side, which comes once, wait for the other ranks? Where they are threads of this
+ * process, one thread may end them one after the other, as nccl-tests does: then only the last end
+ * in this process waits, and with it the process for what is behind. */
+bool pipc__retire_may_wait(pipc__side_t *side);
+
 /* Release what is ours of @side, which the caller holds, together with the other ranks: waits for
  * them, as ncclCommDestroy() and ncclCommFinalize() of blocking communicators may. */
 void pipc__retire_together(pipc__side_t *side);

@@ -16,6 +16,7 @@
 #include "runtime/nccl/device.h"
 #include "runtime/nccl/hello.h"
 #include "runtime/nccl/ours.h"
+#include "runtime/nccl/retire.h"
 #include "runtime/nccl/say.h"
 #include "runtime/nccl/staging.h"
 
@@ -129,6 +130,7 @@ static bool meet(exchange_t *x, char why[WHY])
     if (rc)
         snprintf(why, WHY, "ncclAllGather by which its ranks were to meet failed (%d)", rc);
     x->side->staging = good ? (size_t)agreed : 0;
+    x->side->shared = good && pipc__hello_shares(all, x->size, x->rank);
     pipc__staging_return(own - x->side->staging);
     return good;
 }
@@ -222,6 +224,8 @@ bool pipc__setup(pipc__side_t *s)
         if (!is_gone(s))
             tell(&x, say, made, why);
     }
+    if (made)
+        pipc__retire_expect(s);
     atomic_store_explicit(&s->state, made ? PIPC__SIDE_SERVED : PIPC__SIDE_FORWARDED,
                           memory_order_release);
     return !is_gone(s);

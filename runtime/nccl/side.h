@@ -33,6 +33,8 @@ struct pipc__side {
     _Atomic int calls;   /* that could have been ours, before the set-up */
     _Atomic int windows; /* registered with the communicator */
     _Atomic bool suspended;
+    bool shared;             /* other ranks of the communicator are threads of this process */
+    _Atomic bool expected;   /* and its end is: see retire.h */
     _Atomic bool finalizing; /* ours is being released, the program still holds NCCL's */
     _Atomic bool released;   /* and now it is */
     pthread_mutex_t gate;    /* held to use comm during set-up, and to set stop */

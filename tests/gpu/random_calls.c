@@ -96,14 +96,20 @@ static void capture(void)
     follow(1);
 }
 
+static void forget(void)
+{
+    if (graph)
+        MUST(GraphExecDestroy, graph);
+    graph = NULL;
+}
+
 static void captured(void)
 {
     CUgraph calls;
 
     follow(0);
     MUST(StreamEndCapture, gpu_streams[0], &calls);
-    if (graph)
-        MUST(GraphExecDestroy, graph);
+    forget();
     MUST(GraphInstantiate, &graph, calls, 0);
     MUST(GraphDestroy, calls);
 }
@@ -116,8 +122,6 @@ static void replay(void)
 
 static void close_gpu(void)
 {
-    if (graph)
-        MUST(GraphExecDestroy, graph);
     MUST(EventDestroy, event);
     MUST(ModuleUnload, module);
     for (int i = 0; i < 2; i++)
@@ -138,6 +142,7 @@ static const random_device_t device = {.backend = PIPC_BACKEND_CUDA,
                                        .capture = capture,
                                        .captured = captured,
                                        .replay = replay,
+                                       .forget = forget,
                                        .close = close_gpu};
 
 static void tell(bool good, const char *name)

@@ -47,7 +47,7 @@ check() {
         hooked ./program $1 $2 && silent; rc=\$?; cat err log; [ \$rc = 0 ] && [ \$(done_by_nccl 0) = $3 ]"
 }
 
-alone() { for p in plain groups types capture windows nonblocking late ten many threads; do ./program $p 2 || return; done; }
+alone() { for p in plain groups types capture windows nonblocking late ten many threads one-ends; do ./program $p 2 || return; done; }
 ok 'the programs are right without the hook' alone
 ok '... of four ranks, too' ./program splits 4
 check plain 2 1
@@ -72,6 +72,7 @@ check revoked 2 3
 check leaves 3 1
 test_expect_success 'ranks as threads of one process are served, too' '
     hooked ./program threads 4 && silent && [ "$(done_by_nccl 3)" = 1 ]'
+test_expect_success 'one thread may end the communicators of all' 'hooked timeout 20 ./program one-ends 4 && silent'
 test_expect_success 'set-up is by the communicator, at the second call and not before' '
     hooked ./program plain 2 &&
     is_first=$(grep " 0 " log | head -3 | cut -d" " -f3 | xargs) && echo "$is_first" &&

@@ -381,7 +381,7 @@ static void *thread(void *arg)
     return ncclCommDestroy(c) ? arg : NULL;
 }
 
-static int threads(void)
+static int run_threads(void *(*body)(void *))
 {
     pthread_t t[16];
     int r[16], rc = 0;
@@ -391,10 +391,44 @@ static int threads(void)
         return 0;
     for (int i = 0; i < size; i++) {
         r[i] = i;
-        NEED(!pthread_create(&t[i], NULL, thread, &r[i]));
+        NEED(!pthread_create(&t[i], NULL, body, &r[i]));
     }
     for (int i = 0; i < size; i++)
         rc |= pthread_join(t[i], &failed) || failed;
+    return rc;
+}
+
+static int threads(void)
+{
+    return run_threads(thread);
+}
+
+/* What one thread ends for all, one after the other: no end may wait for the next one. */
+static ncclComm_t kept[2][16];
+
+static void *thread_that_keeps(void *arg)
+{
+    int r = *(int *)arg;
+    float x[4] = {1, 2, 3, (float)r}, y[4] = {0};
+
+    for (int which = 0; which < 2; which++) {
+        if (ncclCommInitRank(&kept[which][r], size, ids[which], r))
+            return arg;
+        for (int i = 0; i < 5; i++)
+            if (ncclAllReduce(x, y, 4, ncclFloat32, ncclSum, kept[which][r], NULL) ||
+                y[0] != (float)size)
+                return arg;
+    }
+    return NULL;
+}
+
+static int one_ends(void)
+{
+    int rc = run_threads(thread_that_keeps);
+
+    for (int r = 0; !rank && !rc && r < size; r++)
+        for (int which = 0; which < 2; which++)
+            NEED(!ncclCommDestroy(kept[which][r]));
     return rc;
 }
 
@@ -430,6 +464,7 @@ static const struct program {
                 {"many", many},
                 {"leaves", leaves},
                 {"threads", threads},
+                {"one-ends", one_ends},
                 {"version", versions}};
 
 int run(const char *name, int n);

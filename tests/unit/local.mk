@@ -470,7 +470,7 @@ tests_unit_tuner_CFLAGS = $(UNIT_CFLAGS)
 EXTRA_tests_unit_tuner_DEPENDENCIES = libnccl-tuner-pcie-ipc.la tests/unit/bench_nccl_fake.la
 tests_unit_tuner_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 TESTS += tests/unit/tuner_object.t tests/unit/containers.t tests/unit/measure_tuner.t
-EXTRA_DIST += tests/unit/tuner_object.t tests/unit/containers.t tests/unit/measure_tuner.t tests/measure-tuner
+EXTRA_DIST += tests/unit/tuner_object.t tests/unit/containers.t tests/unit/measure_tuner.t tests/measure-tuner tests/measure-hook
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/report

@@ -445,6 +445,8 @@ static int one_life(run_t *t, uint64_t number, bool *more)
     do
         bad = one_batch(t, number++, graphs, more);
     while (!bad && *more && number % batches);
+    if (t->o->device->forget)
+        t->o->device->forget();
     t->what = "destroying the communicator";
     pipc_comm_t *comm = atomic_exchange(&t->comm, NULL);
     pipc_status_t st = pipc_comm_destroy(comm);

@@ -37,6 +37,7 @@ typedef struct random_device {
     /* NULL where there are no graphs. What comes between them on either stream goes into the graph,
      * which is then there until the next one. */
     void (*capture)(void), (*captured)(void), (*replay)(void);
+    void (*forget)(void); /* the graph, before the communicator goes; NULL without capture */
     void (*close)(void);
 } random_device_t;
 

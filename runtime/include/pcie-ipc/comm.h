@@ -199,8 +199,9 @@ PIPC_EXPORT pipc_status_t pipc_comm_pending(pipc_comm_t *comm, int *pending);
 PIPC_EXPORT pipc_status_t pipc_comm_abort(pipc_comm_t *comm);
 
 /* Release @comm (NULL is allowed). Collective as long as the communicator is alive: waits for what
- * was enqueued and for all ranks; on a dead one it waits for nobody. Always releases; the status
- * says whether everything had gone well. */
+ * was enqueued and for all ranks; on a dead one it waits for nobody. Graphs that hold its calls have
+ * to be destroyed before: NCCL, where it did some of them, waits for that. Always releases; the
+ * status says whether everything had gone well. */
 PIPC_EXPORT pipc_status_t pipc_comm_destroy(pipc_comm_t *comm);
 
 /* This rank's index in the communicator, and the number of ranks. -1 for NULL. */
