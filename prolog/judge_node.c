@@ -33,7 +33,7 @@ void pipc__judge_memory(judge_t *j, const pipc__fact_t *f)
         return;
     if (most > 0)
         snprintf(want, sizeof(want), "up to %s by the card", size_text(most, can));
-    pipc__judge_find(j, PIPC__CODE_BAR, PIPC__NOTE, f, want, "its BAR is %s", size_text(bar, is));
+    pipc__judge_find(j, PIPC__CODE_BAR, PIPC__DRAIN, f, want, "its BAR is %s", size_text(bar, is));
 }
 
 /* Translation alone costs little where peers reach each other inside a switch; where ports send
