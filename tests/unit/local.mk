@@ -264,8 +264,11 @@ EXTRA_DIST += tests/unit/health_object.t tests/unit/health_cases.t tests/unit/he
 	tests/unit/health_schema.py
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/health_limits tests/unit/health_baseline
+check_PROGRAMS += tests/unit/health_limits tests/unit/health_baseline tests/unit/health_site
 endif
+tests_unit_health_site_SOURCES = tests/unit/health_site.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_site_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_site_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_baseline_SOURCES = tests/unit/health_baseline.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_baseline_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_baseline_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
