@@ -267,6 +267,8 @@ void pipc__wake_look(const pipc__wake_t *wake, pipc__wake_link_t *links, int n,
         links[i].end = can ? PIPC__WAKE_NO_ANSWER : PIPC__WAKE_NO_DRIVER;
     if (can && copy && choose(&nvml, links, n, visible, sizeof(visible)) > 0) {
         setenv("CUDA_VISIBLE_DEVICES", visible, 1);
+        /* As root's client we would make an MPS server root's, and keep it from the users'. */
+        setenv("CUDA_MPS_PIPE_DIRECTORY", "/dev/null", 1);
         can = !pipc__gpu_driver_open(wake->cuda ? wake->cuda : PIPC__GPU_DRIVER, &cu, NULL);
     }
     for (int i = 0; i < n; i++) {
