@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "prolog/kernel_line.h"
 
@@ -84,7 +83,7 @@ bool pipc__kernel_take_driver(pipc__kernel_log_t *log, const char *line)
     if (strstr(line, "NVRM: The NVIDIA GPU "))
         pipc__kernel_name(line, log->nvidia);
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        const char *at = strcasestr(line, table[i].words);
+        const char *at = strstr(line, table[i].words);
         if (!at)
             continue;
         if (!counts_none(line, at) && name_of(log, line, name))
