@@ -55,19 +55,6 @@ static pipc__ack_t *append(pipc__acks_t *acks)
     return &acks->list[acks->n++];
 }
 
-/* A line of the file: no comment may begin in it, no end of a line. */
-static void copy_plain(char *to, size_t cap, const char *from)
-{
-    size_t n = 0;
-
-    from += strspn(from, " \t");
-    for (; n < cap - 1 && from[n]; n++)
-        to[n] = from[n] < ' ' || from[n] > '~' || from[n] == ';' ? '_' : from[n];
-    while (n > 0 && to[n - 1] == ' ')
-        n--;
-    to[n] = '\0';
-}
-
 bool pipc__acks_add(pipc__acks_t *acks, const pipc__finding_t *finding, const char *reason)
 {
     char digest[PIPC__DIGEST_MAX];
@@ -79,8 +66,8 @@ bool pipc__acks_add(pipc__acks_t *acks, const pipc__finding_t *finding, const ch
     memcpy(a->digest, digest, sizeof(digest));
     a->code = finding->code;
     snprintf(a->object, sizeof(a->object), "%s", finding->object);
-    copy_plain(a->seen, sizeof(a->seen), finding->seen);
-    copy_plain(a->reason, sizeof(a->reason), reason);
+    pipc__ini_plain(a->seen, sizeof(a->seen), finding->seen);
+    pipc__ini_plain(a->reason, sizeof(a->reason), reason);
     return true;
 }
 

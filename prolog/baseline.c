@@ -42,13 +42,6 @@ const pipc__baseline_entry_t *pipc__baseline_at(const pipc__baseline_t *baseline
 
 /* ---- learning ------------------------------------------------------------------------------ */
 
-static int min_known(int a, int b)
-{
-    if (a < 0 || b < 0)
-        return a < 0 ? b : a;
-    return a < b ? a : b;
-}
-
 /* The link above @f. Of one that is powered down, or whose ends do not agree, nothing can be told;
  * where the port is not in view the device's own end is what there is. */
 static void learn_link(const pipc__facts_t *facts, const pipc__fact_t *f, pipc__baseline_entry_t *e)
@@ -60,8 +53,8 @@ static void learn_link(const pipc__facts_t *facts, const pipc__fact_t *f, pipc__
         return;
     if (p && pipc__has_link(facts, f)) {
         if (a->width < 0 || b->width < 0 || a->width == b->width)
-            e->width = min_known(a->width, b->width);
-        e->max_mts = min_known(a->max_mts, b->max_mts);
+            e->width = pipc__min_known(a->width, b->width);
+        e->max_mts = pipc__min_known(a->max_mts, b->max_mts);
         e->target_mts = a->target_mts;
     } else if (!p && f->gpu) {
         e->width = b->width;

@@ -6,21 +6,10 @@
 #include <string.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/ini.h"
 
 #define SLOTS "sys/bus/pci/slots"
 #define SLOTS_MAX 1024
-
-/* It will stand behind "key = " in a file: a line of plain text, no comment in it. */
-static void copy_plain(char *to, size_t cap, const char *from)
-{
-    size_t n = 0;
-
-    for (; n < cap - 1 && from[n]; n++)
-        to[n] = from[n] < ' ' || from[n] > '~' || from[n] == ';' ? '_' : from[n];
-    to[n] = '\0';
-    while (n > 0 && to[n - 1] == ' ') /* where it was cut */
-        to[--n] = '\0';
-}
 
 /* "0000:41:00" is the address of the slot of "0000:41:00.0" and its other functions. */
 static void give_slot(pipc__facts_t *facts, const char *address, const char *slot)
@@ -29,7 +18,7 @@ static void give_slot(pipc__facts_t *facts, const char *address, const char *slo
 
     for (int i = 0; n > 0 && i < facts->n; i++)
         if (strncmp(facts->dev[i].name, address, n) == 0 && facts->dev[i].name[n] == '.')
-            copy_plain(facts->dev[i].who.slot, sizeof(facts->dev[i].who.slot), slot);
+            pipc__ini_plain(facts->dev[i].who.slot, sizeof(facts->dev[i].who.slot), slot);
 }
 
 static void read_slots(const char *root, pipc__facts_t *facts)
@@ -63,7 +52,7 @@ static void read_uuid(const char *root, pipc__fact_t *f)
     at += strspn(at, " \t");
     at[strcspn(at, " \t\n")] = '\0';
     if (!strchr(at, '?'))
-        copy_plain(f->who.uuid, sizeof(f->who.uuid), at);
+        pipc__ini_plain(f->who.uuid, sizeof(f->who.uuid), at);
 }
 
 void pipc__identity_read(const char *root, bool ask_driver, pipc__facts_t *facts)
@@ -71,7 +60,7 @@ void pipc__identity_read(const char *root, bool ask_driver, pipc__facts_t *facts
     char line[256];
 
     if (pipc__file_line(root, line, sizeof(line), "sys/class/dmi/id/bios_version"))
-        copy_plain(facts->bios, sizeof(facts->bios), line);
+        pipc__ini_plain(facts->bios, sizeof(facts->bios), line);
     read_slots(root, facts);
     for (int i = 0; ask_driver && i < facts->n; i++)
         if (facts->dev[i].gpu)

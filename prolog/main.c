@@ -91,6 +91,12 @@ int pipc__verb_usage(const char *object, const char *what)
     return pipc__cli_usage(&pipc__health_cli, object, what);
 }
 
+int pipc__verb_failed(const pipc__error_t *err)
+{
+    fprintf(stderr, PIPC__HEALTH_NAME ": %s\n", err->text);
+    return PIPC__EXIT_UNKNOWN;
+}
+
 int pipc__exit_status(pipc__severity_t verdict)
 {
     switch (verdict) {

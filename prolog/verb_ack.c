@@ -65,12 +65,6 @@ static const pipc__cli_t cli = {.name = PIPC__HEALTH_NAME,
                                 .output_failed = PIPC__EXIT_UNKNOWN,
                                 .take = take};
 
-static int failed(const pipc__error_t *err)
-{
-    fprintf(stderr, PIPC__HEALTH_NAME ": %s\n", err->text);
-    return PIPC__EXIT_UNKNOWN;
-}
-
 static int list(const pipc__acks_t *acks)
 {
     for (int i = 0; i < acks->n; i++) {
@@ -89,7 +83,7 @@ static int add(const wants_t *w, pipc__code_t code, pipc__acks_t *acks)
     int found = 0, status = PIPC__EXIT_OK;
 
     if (pipc__check(&w->source, &findings, &err))
-        status = failed(&err);
+        status = pipc__verb_failed(&err);
     for (int i = 0; i < findings.n && !status; i++) {
         const pipc__finding_t *f = &findings.list[i];
         if (f->code != code || strcmp(f->object, w->object) != 0)
@@ -127,11 +121,11 @@ static int change(const wants_t *w, pipc__code_t code, const char *folder, uid_t
 
     if (pipc__state_open(folder, owner, &dir, &err) ||
         pipc__state_lock(dir, LOCK, -1, &lock, &err) || pipc__acks_read(folder, owner, &acks, &err))
-        status = failed(&err);
+        status = pipc__verb_failed(&err);
     if (!status)
         status = w->remove ? forget(w, code, &acks) : add(w, code, &acks);
     if (!status && pipc__acks_write(dir, &acks, &err))
-        status = failed(&err);
+        status = pipc__verb_failed(&err);
     pipc__acks_free(&acks);
     if (lock >= 0)
         close(lock);
@@ -144,7 +138,8 @@ static int show(const char *folder, uid_t owner)
 {
     pipc__error_t err = {PIPC_OK, ""};
     pipc__acks_t acks;
-    int status = pipc__acks_read(folder, owner, &acks, &err) ? failed(&err) : list(&acks);
+    int status =
+        pipc__acks_read(folder, owner, &acks, &err) ? pipc__verb_failed(&err) : list(&acks);
 
     pipc__acks_free(&acks);
     return status;

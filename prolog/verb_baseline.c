@@ -16,7 +16,7 @@ enum { OPT_OUTPUT = 256, OPT_CLASS, OPT_FORCE, OPT_JSON };
 enum { SAME, DIFFERS }; /* exit statuses, beside PIPC__EXIT_UNKNOWN */
 
 const pipc__cli_option_t pipc__baseline_options[] = {
-    {"output", "FILE", "learn: write it there, - is the output; /etc/pcie-ipc/baseline.conf",
+    {"output", "FILE", "learn: write it there, - is the output; otherwise " PIPC_BASELINE,
      OPT_OUTPUT},
     {"class", NULL, "learn: for each machine like this one: no serial numbers", OPT_CLASS},
     {"force", NULL, "learn: also what is sick or cannot be told", OPT_FORCE},
@@ -67,12 +67,6 @@ static const pipc__cli_t cli = {.name = PIPC__HEALTH_NAME,
                                 .output_failed = PIPC__EXIT_UNKNOWN,
                                 .take = take};
 
-static int failed(const pipc__error_t *err)
-{
-    fprintf(stderr, PIPC__HEALTH_NAME ": %s\n", err->text);
-    return PIPC__EXIT_UNKNOWN;
-}
-
 static int print_json(json_t *json)
 {
     int bad = !json || json_dumpf(json, stdout, JSON_INDENT(2));
@@ -110,10 +104,10 @@ static int judge(const wants_t *w, const pipc__facts_t *facts)
 
     source.baseline.path = NULL; /* what it was before is not the question */
     if (pipc__check(&source, &findings, &err))
-        status = failed(&err);
+        status = pipc__verb_failed(&err);
     for (int i = 0; i < findings.n && !status; i++) {
         if (forbids(&findings.list[i], facts) && pipc__findings_add(&bad, &findings.list[i], &err))
-            status = failed(&err);
+            status = pipc__verb_failed(&err);
         hidden |= findings.list[i].code == PIPC__CODE_HIDDEN;
     }
     if (hidden)
@@ -205,7 +199,7 @@ static int write_file(const char *path, const pipc__baseline_t *now)
     else
         fprintf(stderr, PIPC__HEALTH_NAME ": %s: is there, and no baseline; move it away\n", path);
     pipc__baseline_free(&then);
-    return st ? failed(&err) : 0;
+    return st ? pipc__verb_failed(&err) : 0;
 }
 
 static int learn(const wants_t *w)
@@ -218,7 +212,7 @@ static int learn(const wants_t *w)
 
     if (pipc__check_facts(&w->source, &facts, &err) ||
         pipc__baseline_learn(&facts, w->class, &now, &err))
-        status = failed(&err);
+        status = pipc__verb_failed(&err);
     else
         status = judge(w, &facts);
     if (!status && strcmp(path, "-") == 0)
@@ -238,11 +232,11 @@ static int read_file(const wants_t *w, pipc__baseline_t *out)
     pipc__error_t err = {PIPC_OK, ""};
 
     if (pipc__baseline_read(path, w->file ? PIPC__INI_ANYBODY : 0, out, &err))
-        return failed(&err);
+        return pipc__verb_failed(&err);
     if (out->there)
         return 0;
     pipc__fail(&err, PIPC_ERR_NOT_FOUND, "%s: is not there; \"baseline learn\" makes it", path);
-    return failed(&err);
+    return pipc__verb_failed(&err);
 }
 
 static void tell_json(void *arg, const char *object, const char *what)
@@ -260,7 +254,7 @@ static int diff(const wants_t *w)
 
     if (!status && (pipc__check_facts(&w->source, &facts, &err) ||
                     pipc__baseline_learn(&facts, false, &now, &err)))
-        status = failed(&err);
+        status = pipc__verb_failed(&err);
     if (!status)
         n = pipc__baseline_diff(&then, &now, w->json ? tell_json : tell,
                                 w->json ? (void *)list : (void *)stdout);

@@ -103,9 +103,8 @@ int pipc__verb_check(int argc, char **argv)
     w.wake.sysroot = w.source.sysroot;
     w.source.wake = &w.wake;
     if (pipc__check(&w.source, &findings, &err)) {
-        fprintf(stderr, PIPC__HEALTH_NAME ": %s\n", err.text);
         pipc__findings_free(&findings);
-        return PIPC__EXIT_UNKNOWN;
+        return pipc__verb_failed(&err);
     }
     status = pipc__exit_status(findings.verdict);
     if (w.json && print_json(&findings))

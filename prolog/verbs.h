@@ -22,6 +22,9 @@ int pipc__exit_status(pipc__severity_t verdict);
  * for wrong usage. */
 int pipc__verb_usage(const char *object, const char *what);
 
+/* Say what went wrong; PIPC__EXIT_UNKNOWN. */
+int pipc__verb_failed(const pipc__error_t *err);
+
 /* The whole tool's --help, which each verb's --help shows. */
 extern const pipc__cli_t pipc__health_cli;
 

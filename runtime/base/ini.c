@@ -89,6 +89,18 @@ bool pipc__ini_number(const char *text, long least, long most, int *out)
     return !*end && !errno && number >= least && number <= most;
 }
 
+void pipc__ini_plain(char *to, size_t cap, const char *from)
+{
+    size_t n = 0;
+
+    from += strspn(from, " \t\n");
+    for (; n < cap - 1 && from[n]; n++)
+        to[n] = from[n] < ' ' || from[n] > '~' || from[n] == ';' ? '_' : from[n];
+    while (n > 0 && to[n - 1] == ' ') /* where it was cut, too */
+        n--;
+    to[n] = '\0';
+}
+
 /* ---- the file ------------------------------------------------------------------------------ */
 
 static pipc_status_t trust(const char *path, const char *what, const struct stat *st, uid_t owner,

@@ -33,4 +33,8 @@ pipc_status_t pipc__ini_file(const char *path, uid_t owner, size_t max, pipc__in
 /* A number from @least to @most, digits alone. */
 bool pipc__ini_number(const char *text, long least, long most, int *out);
 
+/* Copy @from, cut to @cap, as it can stand behind "key = " and is read back as the same: one line
+ * of plain text, no comment in it, no blanks around it. */
+void pipc__ini_plain(char *to, size_t cap, const char *from);
+
 #endif
