@@ -67,10 +67,10 @@ static void add_file(const char *root, const char *dir, const char *file, pipc__
     if (!pipc__file_read(root, text, sizeof(text), NULL, "%s/%s", dir, file))
         return;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        if (sscanf(line, "%31s %18lld", word, &n) != 2 || n < 0)
+        if (sscanf(line, "%31s %18lld", word, &n) != 2 || n < 0 || n > PIPC__COUNT_MAX)
             continue;
         pipc__count_t kind = kind_of(word, others);
-        if (kind < PIPC__COUNTS && count[kind] < INT64_MAX / 2)
+        if (kind < PIPC__COUNTS)
             count[kind] = (count[kind] < 0 ? 0 : count[kind]) + n;
     }
 }

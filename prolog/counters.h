@@ -10,6 +10,7 @@
 
 #define PIPC__COUNTERS_DEVICES_MAX 4096
 #define PIPC__BOOT_ID_MAX 64
+#define PIPC__COUNT_MAX 1000000000000 /* more nobody counts; sums of them all have room */
 
 typedef enum pipc__count {
     PIPC__COUNT_RECEIVER, /* comes alone with each change of speed; see PIPC__CE_SICK */

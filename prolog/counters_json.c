@@ -83,7 +83,7 @@ static bool device_from_json(const json_t *one, int n, pipc__counter_t *d)
     d->gpu = json_is_true(json_object_get(one, "gpu"));
     d->link = json_is_true(json_object_get(one, "link"));
     for (int k = 0; ok && k < PIPC__COUNTS; k++)
-        ok = get(one, pipc__count_names[k], INT64_MAX / 2, &d->count[k]);
+        ok = get(one, pipc__count_names[k], PIPC__COUNT_MAX, &d->count[k]);
     return ok;
 }
 

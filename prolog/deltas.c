@@ -31,8 +31,7 @@ static bool add_device(const pipc__counter_t *a, const pipc__counter_t *b,
             continue;
         if (b->count[k] < a->count[k])
             return false;
-        if (count[k] < INT64_MAX / 4)
-            count[k] = (count[k] < 0 ? 0 : count[k]) + b->count[k] - a->count[k];
+        count[k] = (count[k] < 0 ? 0 : count[k]) + b->count[k] - a->count[k];
     }
     return true;
 }
