@@ -89,7 +89,7 @@ static int list(int dir, entry_t *entries)
     return n;
 }
 
-void pipc__job_prune(int dir, int most, int64_t now)
+void pipc__job_prune(int dir, int most, int64_t since)
 {
     entry_t *entries = calloc(ENTRIES_MAX, sizeof(*entries));
     char name[PIPC__STATE_NAME_MAX];
@@ -98,7 +98,7 @@ void pipc__job_prune(int dir, int most, int64_t now)
     if (n > 0)
         qsort(entries, (size_t)n, sizeof(*entries), by_time);
     for (int i = 0; i < n; i++) {
-        if (n - i <= most && entries[i].time >= now - (int64_t)PIPC__JOB_DAYS * DAY)
+        if (n - i <= most && entries[i].time >= since)
             break;
         file_of(entries[i].job, name);
         unlinkat(dir, name, 0);
@@ -156,7 +156,7 @@ pipc_status_t pipc__job_begin(const pipc__job_place_t *place, uint32_t job, pipc
     if (!st)
         st = pipc__look_keep(dir, name, 0600, place->sysroot, &now, err);
     pipc__counters_free(&now);
-    pipc__job_prune(dir, PIPC__JOB_STARTS, time(NULL));
+    pipc__job_prune(dir, PIPC__JOB_STARTS, 0); /* of this boot; a job may run for months */
     close(dir);
     return st;
 }
@@ -253,7 +253,7 @@ pipc_status_t pipc__job_end(const pipc__job_place_t *place, uint32_t job, uid_t 
         st = write_report(dir, &facts, err);
     pipc__deltas_free(&facts.links);
     pipc__changes_free(&facts.changes);
-    pipc__job_prune(dir, PIPC__JOB_REPORTS, time(NULL));
+    pipc__job_prune(dir, PIPC__JOB_REPORTS, time(NULL) - (int64_t)PIPC__JOB_DAYS * DAY);
     close(dir);
     return st;
 }

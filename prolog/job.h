@@ -60,7 +60,7 @@ pipc_status_t pipc__job_read(const char *state, uint32_t job, json_t **out, pipc
 pipc_status_t pipc__job_window(const pipc__job_place_t *place, uint32_t job, pipc__window_t *window,
                                pipc__error_t *err);
 
-/* Remove what is older than PIPC__JOB_DAYS at @now, and the oldest of more than @most. */
-void pipc__job_prune(int dir, int most, int64_t now);
+/* Remove what was written before @since (seconds since 1970), and the oldest of more than @most. */
+void pipc__job_prune(int dir, int most, int64_t since);
 
 #endif

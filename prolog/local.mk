@@ -27,6 +27,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/findings.c \
 	prolog/gate.c prolog/gate.h \
 	prolog/gpu_driver.c prolog/gpu_driver.h \
+	prolog/gpus.c prolog/gpus.h \
 	prolog/identity.c prolog/identity.h \
 	prolog/job.c prolog/job.h prolog/job_report.c \
 	prolog/job_id.c prolog/job_id.h \

@@ -354,6 +354,8 @@ int pipc__verb_watch(int argc, char **argv)
         return status;
     if (w.once + w.summary + (w.job > 0) > 1)
         return pipc__verb_usage("--once, --summary and --job", "one of them at a time");
+    if (w.for_ms && (w.once || w.job))
+        return pipc__verb_usage("--for", "for a watch, or with --summary");
     if (w.sysroot && (w.summary || w.job))
         return pipc__verb_usage("--sysroot", "of a captured machine there is no record");
     umask(022);

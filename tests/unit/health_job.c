@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "prolog/check_time.h"
+#include "prolog/gpus.h"
 #include "prolog/job.h"
 #include "prolog/job_id.h"
 #include "prolog/looks.h"
@@ -257,6 +258,52 @@ static void a_check_looks_back(void **state)
     check(true, "PCI031 lost lanes 1 times in the last day, down to x4");
 }
 
+/* ---- GPUs in the snapshot ------------------------------------------------------------------ */
+
+static void finding(pipc__findings_t *out, const char *object, pipc__severity_t severity)
+{
+    pipc__finding_t f = {.code = PIPC__CODE_ACS, .severity = severity};
+
+    snprintf(f.object, sizeof(f.object), "%s", object);
+    assert_int_equal(pipc__findings_add(out, &f, NULL), PIPC_OK);
+}
+
+/* A fault of a port is one of the GPUs below it, and of no other. */
+static void each_gpu_has_a_verdict(void **state)
+{
+    pipc__findings_t out = {NULL, 0, 0, PIPC__OK};
+    char want[512];
+    json_t *json;
+    int dir;
+
+    (void)state;
+    tree_gpu(1, 16);
+    tree_gpu(2, 8);
+    finding(&out, "0000:00:02.0", PIPC__DRAIN);
+    finding(&out, "0000:03:00.0", PIPC__DRAIN); /* nobody's */
+    finding(&out, "0000:01:00.0", PIPC__NOTE);
+    assert_int_equal(pipc__state_open(run, geteuid(), &dir, NULL), PIPC_OK);
+    json = pipc__gpus_of_machine(dir, geteuid(), tree, &out);
+    assert_true(json_is_null(json)); /* no check has left its devices */
+    json_decref(json);
+    check(true, "PCI001");
+    json = pipc__gpus_of_machine(dir, geteuid(), tree, &out);
+    char *text = json_dumps(json, JSON_COMPACT);
+    snprintf(want, sizeof(want), "[%s,%s]",
+             "{\"address\":\"0000:01:00.0\",\"verdict\":\"note\",\"width\":16,\"mts\":2500}",
+             "{\"address\":\"0000:02:00.0\",\"verdict\":\"drain\",\"width\":8,\"mts\":2500}");
+    assert_string_equal(text, want);
+    free(text);
+    json_decref(json);
+    finding(&out, "node", PIPC__WARN);
+    json = pipc__gpus_of_machine(dir, geteuid(), tree, &out);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(json, 0), "verdict")),
+                        "warn");
+    json_decref(json);
+    pipc__findings_free(&out);
+    close(dir);
+}
+
 /* ---- jobs ---------------------------------------------------------------------------------- */
 
 static void numbers_of_jobs(void **state)
@@ -445,13 +492,13 @@ static void reports_are_bounded(void **state)
     snprintf(name, sizeof(name), "%s/jobs", var);
     dir = open(name, O_RDONLY | O_DIRECTORY);
     assert_true(dir >= 0);
-    pipc__job_prune(dir, 20, time(NULL));
+    pipc__job_prune(dir, 20, 0);
     assert_int_equal(count(dir, 20), 20);
-    pipc__job_prune(dir, 15, time(NULL));
+    pipc__job_prune(dir, 15, 0);
     assert_int_equal(count(dir, 20), 15);
-    pipc__job_prune(dir, 15, time(NULL) + (PIPC__JOB_DAYS - 1) * 86400L);
+    pipc__job_prune(dir, 15, time(NULL) - 60);
     assert_int_equal(count(dir, 20), 15);
-    pipc__job_prune(dir, 15, time(NULL) + (PIPC__JOB_DAYS + 1) * 86400L);
+    pipc__job_prune(dir, 15, time(NULL) + 60);
     assert_int_equal(count(dir, 20), 0);
     assert_int_equal(faccessat(dir, "note", F_OK, 0), 0);
     close(dir);
@@ -487,6 +534,7 @@ int main(void)
                                         tree_remove),
         cmocka_unit_test(judges_deltas),
         cmocka_unit_test_setup_teardown(a_check_looks_back, make, tree_remove),
+        cmocka_unit_test_setup_teardown(each_gpu_has_a_verdict, make, tree_remove),
         cmocka_unit_test(numbers_of_jobs),
         cmocka_unit_test_setup_teardown(reports_of_two_jobs, make, tree_remove),
         cmocka_unit_test_setup_teardown(a_job_without_a_prolog_or_changes, make, tree_remove),

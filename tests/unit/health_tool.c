@@ -88,6 +88,7 @@ static void exit_status_and_errors(void **state)
         {"watch --for=99999999999999999999d", 64, "--for: a time from"},
         {"watch --job=0", 64, "--job: a job's number"},
         {"watch --once --summary", 64, "one of them at a time"},
+        {"watch --once --for=1h", 64, "--for: for a watch, or with --summary"},
         {"watch --summary --sysroot=$TREE", 64, "of a captured machine there is no record"},
         {"watch --once --sysroot=/nonexistent", 3, "/nonexistent"},
         {"watch --once --sysroot=$TREE", 0, ""},
