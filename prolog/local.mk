@@ -81,7 +81,8 @@ prolog_gate_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
 prolog_gate_LDADD = libpipc-gate.la libpipc-cli.la
 
 # Its own sources stand in a variable: tests build them in.
-STRESS = prolog/stress/lane.c prolog/stress/lane.h \
+STRESS = prolog/stress/choose.c prolog/stress/engine.h \
+	prolog/stress/lane.c prolog/stress/lane.h \
 	prolog/stress/links.c prolog/stress/links.h \
 	prolog/stress/memory.c prolog/stress/memory.h \
 	prolog/stress/options.c \

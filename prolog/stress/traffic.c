@@ -5,42 +5,14 @@
  * this thread. Once a second a lane is let run out and a part of its tokens is compared here, which
  * takes it a few milliseconds; the others go on.
  */
-#include "prolog/stress/traffic.h"
-
-#include <ctype.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "prolog/gpu_driver.h"
-#include "prolog/stress/lane.h"
-#include "prolog/stress/memory.h"
+#include "prolog/stress/engine.h"
 
-#define AHEAD 8 /* steps that are enqueued */
 #define LOOK_EVERY_MS 1000
 #define REST_NS 50000
-
-typedef struct lane {
-    stress_done_t *done;
-    stress_lane_t state;
-    stress_memory_t memory[2][STRESS_BUFFERS]; /* at x, at y */
-    pipc__gpu_context_t context[2]; /* of the streams: the GPU that sends, or the only one */
-    pipc__gpu_stream_t stream[2];   /* [s]: away from side s */
-    pipc__gpu_event_t event[2][AHEAD];
-    long begun, ended; /* steps */
-    long look_ms;      /* when a part is to be looked at */
-    int part;
-} lane_t;
-
-typedef struct engine {
-    stress_traffic_t *t;
-    pipc__gpu_driver_t cu;
-    pipc__gpu_device_t device[STRESS_GPUS_MAX];
-    pipc__gpu_context_t context[STRESS_GPUS_MAX];
-    lane_t lane[STRESS_LANES_MAX];
-    stress_memory_t scratch; /* one part, in the host's memory */
-} engine_t;
 
 static long now_ms(void)
 {
@@ -50,121 +22,19 @@ static long now_ms(void)
     return now.tv_sec * 1000L + now.tv_nsec / 1000000L;
 }
 
-/* gpu(e, "0000:41:00.0", MemAlloc, ...): true when it went well */
-#define gpu(e, name, member, ...)                                                                  \
-    (PIPC__GPU_TRY(&(e)->cu, name, &(e)->t->err, member, __VA_ARGS__) == PIPC_OK)
-
-static const char *name_of(const engine_t *e, const lane_t *l, int side)
+static const char *name_of(const stress_engine_t *e, const stress_way_t *l, int side)
 {
     return e->t->gpu[side && l->done->y >= 0 ? l->done->y : l->done->x].bdf;
 }
 
-static uint64_t seed_of(const engine_t *e, const lane_t *l, int token)
+static uint64_t seed_of(const stress_engine_t *e, const stress_way_t *l, int token)
 {
     return (uint64_t)(2 * (l - e->lane) + token + 1);
 }
 
-/* ---- which GPUs, which lanes --------------------------------------------------------------- */
-
-static bool describe(engine_t *e, int i)
-{
-    stress_gpu_t *g = &e->t->gpu[i];
-
-    if (!gpu(e, "device", DeviceGet, &e->device[i], g->number) ||
-        !gpu(e, "device", DeviceGetPCIBusId, g->bdf, sizeof(g->bdf), e->device[i]))
-        return false;
-    for (char *p = g->bdf; *p; p++) /* the driver writes capital letters */
-        *p = (char)tolower((unsigned char)*p);
-    if (e->cu.DeviceGetName(g->name, sizeof(g->name), e->device[i]))
-        snprintf(g->name, sizeof(g->name), "?");
-    return gpu(e, g->bdf, PrimaryCtxRetain, &e->context[i], e->device[i]);
-}
-
-static bool choose_gpus(engine_t *e)
-{
-    stress_traffic_t *t = e->t;
-    const stress_wants_t *w = t->wants;
-    int count = 0;
-
-    if (!gpu(e, "driver", DeviceGetCount, &count))
-        return false;
-    if (!w->ngpus && count > STRESS_GPUS_MAX) {
-        pipc__fail(&t->err, PIPC_ERR_UNSUPPORTED, "%d GPUs: %d at most; choose some with --gpus",
-                   count, STRESS_GPUS_MAX);
-        return false;
-    }
-    t->ngpus = 0;
-    for (int i = 0; i < (w->ngpus ? w->ngpus : count); i++) {
-        t->gpu[i].number = w->ngpus ? w->gpu[i] : i;
-        if (t->gpu[i].number >= count) {
-            pipc__fail(&t->err, PIPC_ERR_NOT_FOUND,
-                       "GPU %d: this process sees %d, numbered from 0 on as CUDA does",
-                       t->gpu[i].number, count);
-            return false;
-        }
-        if (!describe(e, i))
-            return false;
-        t->ngpus++;
-    }
-    return true;
-}
-
-/* Does each reach the other's memory? Then it is opened for both. */
-static bool reach(engine_t *e, int a, int b)
-{
-    int there = 0, back = 0;
-
-    if (e->cu.DeviceCanAccessPeer(&there, e->device[a], e->device[b]) || !there ||
-        e->cu.DeviceCanAccessPeer(&back, e->device[b], e->device[a]) || !back)
-        return false;
-    for (int i = 0; i < 2; i++) {
-        pipc__gpu_rc_t rc = e->cu.CtxSetCurrent(e->context[i ? b : a]);
-        if (!rc)
-            rc = e->cu.CtxEnablePeerAccess(e->context[i ? a : b], 0);
-        if (rc && rc != PIPC__GPU_PEER_ENABLED)
-            return false;
-    }
-    return true;
-}
-
-static void add_lane(engine_t *e, int x, int y)
-{
-    stress_done_t *d = &e->t->lane[e->t->lanes];
-    int atomics = 0;
-
-    d->x = x;
-    d->y = y;
-    d->nvlink = y >= 0 &&
-                !e->cu.DeviceGetP2PAttribute(&atomics, PIPC__GPU_P2P_NATIVE_ATOMICS, e->device[x],
-                                             e->device[y]) &&
-                atomics;
-    e->lane[e->t->lanes++].done = d;
-}
-
-static bool choose_lanes(engine_t *e)
-{
-    stress_traffic_t *t = e->t;
-
-    for (int x = 0; x < t->ngpus && t->wants->which != STRESS_TO_HOST; x++)
-        for (int y = x + 1; y < t->ngpus; y++) {
-            if (reach(e, x, y)) {
-                add_lane(e, x, y);
-            } else if (t->unreached++ == 0) {
-                memcpy(t->a, t->gpu[x].bdf, sizeof(t->a));
-                memcpy(t->b, t->gpu[y].bdf, sizeof(t->b));
-            }
-        }
-    for (int x = 0; x < t->ngpus && t->wants->which != STRESS_PAIRS; x++)
-        add_lane(e, x, STRESS_HOST);
-    if (t->lanes == 0)
-        pipc__fail(&t->err, PIPC_ERR_UNSUPPORTED,
-                   "--pairs: no two GPUs here reach each other's memory; leave it out");
-    return t->lanes > 0;
-}
-
 /* ---- one lane ------------------------------------------------------------------------------ */
 
-static bool put_token(engine_t *e, lane_t *l, int token, size_t at, size_t n)
+static bool put_token(stress_engine_t *e, stress_way_t *l, int token, size_t at, size_t n)
 {
     int side = l->state.side[token];
     stress_memory_t *m = &l->memory[side][l->state.at[token]];
@@ -175,25 +45,25 @@ static bool put_token(engine_t *e, lane_t *l, int token, size_t at, size_t n)
         return true;
     }
     stress_pattern_fill(e->scratch.host, seed, at, n);
-    return gpu(e, name_of(e, l, side), CtxSetCurrent, l->context[side]) &&
-           gpu(e, name_of(e, l, side), MemcpyHtoDAsync, m->device + at, e->scratch.host, n,
-               l->stream[side]) &&
-           gpu(e, name_of(e, l, side), StreamSynchronize, l->stream[side]);
+    return STRESS_GPU(e, name_of(e, l, side), CtxSetCurrent, l->context[side]) &&
+           STRESS_GPU(e, name_of(e, l, side), MemcpyHtoDAsync, m->device + at, e->scratch.host, n,
+                      l->stream[side]) &&
+           STRESS_GPU(e, name_of(e, l, side), StreamSynchronize, l->stream[side]);
 }
 
 /* Where its streams and memory are: the GPU of that side, or for the host's the lane's only one. */
-static bool open_side(engine_t *e, lane_t *l, int side)
+static bool open_side(stress_engine_t *e, stress_way_t *l, int side)
 {
     int g = side == 0 || l->done->y == STRESS_HOST ? l->done->x : l->done->y;
     bool host = side == 1 && l->done->y == STRESS_HOST;
     const char *name = e->t->gpu[g].bdf;
 
     l->context[side] = e->context[g];
-    if (!gpu(e, name, CtxSetCurrent, l->context[side]) ||
-        !gpu(e, name, StreamCreate, &l->stream[side], PIPC__GPU_STREAM_NON_BLOCKING))
+    if (!STRESS_GPU(e, name, CtxSetCurrent, l->context[side]) ||
+        !STRESS_GPU(e, name, StreamCreate, &l->stream[side], PIPC__GPU_STREAM_NON_BLOCKING))
         return false;
-    for (int i = 0; i < AHEAD; i++)
-        if (!gpu(e, name, EventCreate, &l->event[side][i], PIPC__GPU_EVENT_NO_TIMING))
+    for (int i = 0; i < STRESS_AHEAD; i++)
+        if (!STRESS_GPU(e, name, EventCreate, &l->event[side][i], PIPC__GPU_EVENT_NO_TIMING))
             return false;
     for (int b = 0; b < STRESS_BUFFERS; b++)
         if (stress_memory_open(&l->memory[side][b], &e->cu, name, host, e->t->wants->bytes,
@@ -202,7 +72,7 @@ static bool open_side(engine_t *e, lane_t *l, int side)
     return true;
 }
 
-static bool open_lane(engine_t *e, lane_t *l)
+static bool open_lane(stress_engine_t *e, stress_way_t *l)
 {
     size_t part = e->t->wants->bytes / STRESS_PARTS;
 
@@ -218,7 +88,8 @@ static bool open_lane(engine_t *e, lane_t *l)
     return true;
 }
 
-static bool copy(engine_t *e, lane_t *l, const stress_move_t *m, pipc__gpu_stream_t stream)
+static bool copy(stress_engine_t *e, stress_way_t *l, const stress_move_t *m,
+                 pipc__gpu_stream_t stream)
 {
     int from_side = 1 - m->to_side;
     const stress_memory_t *from = &l->memory[from_side][m->from];
@@ -227,40 +98,41 @@ static bool copy(engine_t *e, lane_t *l, const stress_move_t *m, pipc__gpu_strea
     size_t n = e->t->wants->bytes;
 
     if (from->host)
-        return gpu(e, name, MemcpyHtoDAsync, to->device, from->host, n, stream);
+        return STRESS_GPU(e, name, MemcpyHtoDAsync, to->device, from->host, n, stream);
     if (to->host)
-        return gpu(e, name, MemcpyDtoHAsync, to->host, from->device, n, stream);
-    return gpu(e, name, MemcpyDtoDAsync, to->device, from->device, n, stream);
+        return STRESS_GPU(e, name, MemcpyDtoHAsync, to->host, from->device, n, stream);
+    return STRESS_GPU(e, name, MemcpyDtoDAsync, to->device, from->device, n, stream);
 }
 
 /* Enqueue a step. */
-static bool begin_step(engine_t *e, lane_t *l)
+static bool begin_step(stress_engine_t *e, stress_way_t *l)
 {
-    int slot = (int)(l->begun % AHEAD), before = (int)((l->begun + AHEAD - 1) % AHEAD);
+    int slot = (int)(l->begun % STRESS_AHEAD),
+        before = (int)((l->begun + STRESS_AHEAD - 1) % STRESS_AHEAD);
     stress_move_t move[STRESS_TOKENS];
 
     stress_lane_next(&l->state, move);
     for (int t = 0; t < STRESS_TOKENS; t++) {
         int from = 1 - move[t].to_side;
-        if (!gpu(e, name_of(e, l, from), CtxSetCurrent, l->context[from]) ||
-            (l->begun > 0 && !gpu(e, name_of(e, l, from), StreamWaitEvent, l->stream[from],
-                                  l->event[1 - from][before], 0)) ||
+        if (!STRESS_GPU(e, name_of(e, l, from), CtxSetCurrent, l->context[from]) ||
+            (l->begun > 0 && !STRESS_GPU(e, name_of(e, l, from), StreamWaitEvent, l->stream[from],
+                                         l->event[1 - from][before], 0)) ||
             !copy(e, l, &move[t], l->stream[from]))
             return false;
     }
     for (int side = 0; side < 2; side++)
-        if (!gpu(e, name_of(e, l, side), CtxSetCurrent, l->context[side]) ||
-            !gpu(e, name_of(e, l, side), EventRecord, l->event[side][slot], l->stream[side]))
+        if (!STRESS_GPU(e, name_of(e, l, side), CtxSetCurrent, l->context[side]) ||
+            !STRESS_GPU(e, name_of(e, l, side), EventRecord, l->event[side][slot], l->stream[side]))
             return false;
     l->begun++;
     return true;
 }
 
 /* Count the steps that are through. */
-static bool end_steps(engine_t *e, lane_t *l)
+static bool end_steps(stress_engine_t *e, stress_way_t *l)
 {
     while (l->ended < l->begun) {
-        int slot = (int)(l->ended % AHEAD);
+        int slot = (int)(l->ended % STRESS_AHEAD);
         for (int side = 0; side < 2; side++) {
             pipc__gpu_rc_t rc = e->cu.EventQuery(l->event[side][slot]);
             if (rc == PIPC__GPU_NOT_READY)
@@ -279,7 +151,7 @@ static bool end_steps(engine_t *e, lane_t *l)
 
 /* Compare one part of a token, where it is now; put it right if it is wrong, so that what comes
  * later is told from it. */
-static bool look_at(engine_t *e, lane_t *l, int token, int p)
+static bool look_at(stress_engine_t *e, stress_way_t *l, int token, int p)
 {
     size_t n = e->t->wants->bytes / STRESS_PARTS, at = n * (size_t)p;
     int side = l->state.side[token];
@@ -289,9 +161,10 @@ static bool look_at(engine_t *e, lane_t *l, int token, int p)
 
     if (m->host)
         bytes = (const char *)m->host + at;
-    else if (!gpu(e, name, CtxSetCurrent, l->context[side]) ||
-             !gpu(e, name, MemcpyDtoHAsync, e->scratch.host, m->device + at, n, l->stream[side]) ||
-             !gpu(e, name, StreamSynchronize, l->stream[side]))
+    else if (!STRESS_GPU(e, name, CtxSetCurrent, l->context[side]) ||
+             !STRESS_GPU(e, name, MemcpyDtoHAsync, e->scratch.host, m->device + at, n,
+                         l->stream[side]) ||
+             !STRESS_GPU(e, name, StreamSynchronize, l->stream[side]))
         return false;
     stress_wrong_t wrong = stress_pattern_compare(bytes, seed_of(e, l, token), at, n);
     atomic_fetch_add(&l->done->verified, n);
@@ -304,7 +177,7 @@ static bool look_at(engine_t *e, lane_t *l, int token, int p)
     return put_token(e, l, token, at, n);
 }
 
-static bool look_at_all(engine_t *e)
+static bool look_at_all(stress_engine_t *e)
 {
     for (int i = 0; i < e->t->lanes; i++)
         for (int token = 0; token < STRESS_TOKENS; token++)
@@ -317,7 +190,7 @@ static bool look_at_all(engine_t *e)
 /* ---- all ----------------------------------------------------------------------------------- */
 
 /* One round over a lane; whether it still has work. */
-static bool serve(engine_t *e, lane_t *l, bool stop, bool *busy)
+static bool serve(stress_engine_t *e, stress_way_t *l, bool stop, bool *busy)
 {
     bool due = now_ms() >= l->look_ms;
 
@@ -331,14 +204,14 @@ static bool serve(engine_t *e, lane_t *l, bool stop, bool *busy)
         l->look_ms = now_ms() + LOOK_EVERY_MS;
         due = false;
     }
-    while (!stop && !due && l->begun - l->ended < AHEAD)
+    while (!stop && !due && l->begun - l->ended < STRESS_AHEAD)
         if (!begin_step(e, l))
             return false;
     *busy = *busy || l->ended < l->begun;
     return true;
 }
 
-static bool copy_all(engine_t *e)
+static bool copy_all(stress_engine_t *e)
 {
     const struct timespec rest = {0, REST_NS};
     bool busy = true;
@@ -355,12 +228,13 @@ static bool copy_all(engine_t *e)
     return look_at_all(e);
 }
 
-static bool open_all(engine_t *e, const char *library)
+static bool open_all(stress_engine_t *e, const char *library)
 {
     if (pipc__gpu_driver_open(library, &e->cu, &e->t->err))
         return false;
     e->cu.DriverGetVersion(&e->t->driver_version);
-    if (!choose_gpus(e) || !choose_lanes(e) ||
+    if (!stress_choose_gpus(e) || !stress_choose_lanes(e) ||
+        !STRESS_GPU(e, e->t->gpu[0].bdf, CtxSetCurrent, e->context[0]) ||
         stress_memory_open(&e->scratch, &e->cu, e->t->gpu[0].bdf, true,
                            e->t->wants->bytes / STRESS_PARTS, &e->t->err))
         return false;
@@ -373,15 +247,15 @@ static bool open_all(engine_t *e, const char *library)
 }
 
 /* After a failure what it takes is the process's end: a driver that failed may hang here. */
-static void close_all(engine_t *e)
+static void close_all(stress_engine_t *e)
 {
     for (int i = 0; i < e->t->lanes; i++) {
-        lane_t *l = &e->lane[i];
+        stress_way_t *l = &e->lane[i];
         for (int side = 0; side < 2; side++) {
             e->cu.CtxSetCurrent(l->context[side]);
             for (int b = 0; b < STRESS_BUFFERS; b++)
                 stress_memory_close(&l->memory[side][b], &e->cu);
-            for (int k = 0; k < AHEAD; k++)
+            for (int k = 0; k < STRESS_AHEAD; k++)
                 e->cu.EventDestroy(l->event[side][k]);
             e->cu.StreamDestroy(l->stream[side]);
         }
@@ -393,7 +267,7 @@ static void close_all(engine_t *e)
 
 void stress_traffic_run(stress_traffic_t *t, const char *library)
 {
-    engine_t *e = calloc(1, sizeof(*e));
+    stress_engine_t *e = calloc(1, sizeof(*e));
 
     if (!e) {
         pipc__fail(&t->err, PIPC_ERR_NOMEM, "out of memory");

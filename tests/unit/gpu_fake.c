@@ -6,12 +6,13 @@
  *   mig, busy, graphics, p8, tired (P0 at first), hang, crash, no-nvml
  *   no-peer, nvlink, fails (copies do), wrong (one copy changes a byte), lost (one copy does
  *   nothing), stops (copies never end after some), dies (they fail after some),
- *   quick (copies are through at once)
+ *   quick (copies are through at once), careless (streams do not wait for events)
  * FAKE_LINK: a file of config space that says Gen4 once something was copied; FAKE_LINK_AT: the
  * byte of the link's speed in it.
  * FAKE_TOUCHED: a file that gets the address of each GPU whose context is made.
  *
- * A copy is done when it is asked for; streams say that it is still under way.
+ * What is enqueued is done later, streams against each other in a random order, as far as events
+ * let them. What needs a context, or one that fits, fails without.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -27,10 +28,41 @@
 
 #define GPUS_MAX 16
 
-enum { INVALID = 1, NOT_INITIALIZED = 3, INVALID_DEVICE = 101, LAUNCH_FAILED = 719 };
+enum { INVALID_DEVICE = 101, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, LAUNCH_FAILED = 719 };
 
-static int dummy; /* what handles point to */
+struct CUctx_st {
+    int device;
+};
+
+struct CUevent_st {
+    struct CUctx_st *context;
+    long recorded, done; /* the last of each */
+};
+
+typedef struct op {
+    enum { COPY, RECORD, WAIT } kind;
+    void *to;
+    const void *from;
+    size_t bytes;
+    struct CUevent_st *event;
+    long serial; /* of the event's record */
+} op_t;
+
+#define OPS_MAX 64
+#define STREAMS_MAX 256
+
+struct CUstream_st {
+    struct CUctx_st *context;
+    op_t op[OPS_MAX];
+    int head, n;
+};
+
+static struct CUctx_st contexts[GPUS_MAX];
+static struct CUctx_st *current; /* one thread at a time uses this driver */
+static struct CUstream_st *streams[STREAMS_MAX];
+static int nstreams;
 static long copies;
+static unsigned int chance = 1;
 
 static int is(const char *word)
 {
@@ -74,13 +106,13 @@ int nvmlInit_v2(void)
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char *bdf, void **device)
 {
-    *device = (char *)&dummy + index_of(bdf);
+    *device = (char *)contexts + index_of(bdf);
     return index_of(bdf) < 0 ? 6 : 0;
 }
 
 int nvmlDeviceGetUUID(void *device, char *text, unsigned int cap)
 {
-    snprintf(text, cap, "GPU-%d", (int)((char *)device - (char *)&dummy));
+    snprintf(text, cap, "GPU-%d", (int)((char *)device - (char *)contexts));
     return 0;
 }
 
@@ -200,7 +232,7 @@ pipc__gpu_rc_t cuDevicePrimaryCtxRetain(pipc__gpu_context_t *context, pipc__gpu_
     FILE *f = path ? fopen(path, "a") : NULL;
     char bdf[32];
 
-    *context = (pipc__gpu_context_t)(void *)&dummy;
+    *context = &contexts[device];
     if (f) {
         cuDeviceGetPCIBusId(bdf, sizeof(bdf), device);
         fprintf(f, "%s\n", bdf);
@@ -216,22 +248,23 @@ pipc__gpu_rc_t cuDevicePrimaryCtxRelease_v2(pipc__gpu_device_t device)
 
 pipc__gpu_rc_t cuCtxSetCurrent(pipc__gpu_context_t context)
 {
-    return context ? 0 : NOT_INITIALIZED;
+    current = context;
+    return context ? 0 : INVALID_CONTEXT;
 }
 
 pipc__gpu_rc_t cuCtxEnablePeerAccess(pipc__gpu_context_t peer, unsigned int flags)
 {
-    return PIPC__GPU_PEER_ENABLED;
+    return !current || peer == current ? INVALID_CONTEXT : PIPC__GPU_PEER_ENABLED;
 }
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
 pipc__gpu_rc_t cuMemAlloc_v2(pipc__gpu_ptr_t *p, size_t bytes)
 {
-    void *memory = malloc(bytes);
+    void *memory = current ? malloc(bytes) : NULL;
 
     *p = (pipc__gpu_ptr_t)(size_t)memory;
-    return memory ? 0 : 2;
+    return memory ? 0 : INVALID_CONTEXT;
 }
 
 pipc__gpu_rc_t cuMemFree_v2(pipc__gpu_ptr_t p)
@@ -242,7 +275,7 @@ pipc__gpu_rc_t cuMemFree_v2(pipc__gpu_ptr_t p)
 
 pipc__gpu_rc_t cuMemHostRegister_v2(void *p, size_t bytes, unsigned int flags)
 {
-    return 0;
+    return current ? 0 : INVALID_CONTEXT;
 }
 
 pipc__gpu_rc_t cuMemHostUnregister(void *p)
@@ -269,87 +302,162 @@ static void raise_link(void)
     fclose(f);
 }
 
-static pipc__gpu_rc_t copy(void *to, const void *from, size_t bytes)
+static void copy(const op_t *op)
 {
     const long odd = 1000;
 
-    if (is("fails") || (is("dies") && copies > 500))
-        return LAUNCH_FAILED;
     copies++;
     if (copies == 3)
         raise_link();
     if (is("lost") && copies == odd)
-        return 0;
-    memcpy(to, from, bytes);
+        return;
+    memcpy(op->to, op->from, op->bytes);
     if (is("wrong") && copies == odd)
-        ((unsigned char *)to)[bytes / 2] ^= 0x10;
+        ((unsigned char *)op->to)[op->bytes / 2] ^= 0x10;
+}
+
+/* The next thing of a stream; false where there is none, or it has to wait. */
+static int advance(struct CUstream_st *s)
+{
+    const op_t *op = &s->op[s->head];
+
+    if (s->n == 0 || (op->kind == WAIT && op->event->done < op->serial && !is("careless")))
+        return 0;
+    if (op->kind == COPY)
+        copy(op);
+    if (op->kind == RECORD)
+        op->event->done = op->serial;
+    s->head = (s->head + 1) % OPS_MAX;
+    s->n--;
+    return 1;
+}
+
+static unsigned int any(void)
+{
+    chance = chance * 1103515245u + 12345u;
+    return chance >> 16;
+}
+
+static int advance_any(void)
+{
+    unsigned int at = any();
+
+    for (int i = 0; i < nstreams; i++)
+        if (advance(streams[(at + (unsigned int)i) % (unsigned int)nstreams]))
+            return 1;
     return 0;
+}
+
+static pipc__gpu_rc_t enqueue(struct CUstream_st *s, op_t op)
+{
+    if (!current || s->context != current)
+        return INVALID_CONTEXT;
+    while (s->n == OPS_MAX && advance_any())
+        ;
+    if (s->n == OPS_MAX)
+        return INVALID_HANDLE; /* streams that wait for each other */
+    s->op[(s->head + s->n++) % OPS_MAX] = op;
+    return 0;
+}
+
+static pipc__gpu_rc_t enqueue_copy(struct CUstream_st *s, void *to, const void *from, size_t bytes)
+{
+    if (is("fails") || (is("dies") && copies > 500))
+        return LAUNCH_FAILED;
+    return enqueue(s, (op_t){.kind = COPY, .to = to, .from = from, .bytes = bytes});
 }
 
 pipc__gpu_rc_t cuMemcpyHtoDAsync_v2(pipc__gpu_ptr_t to, const void *from, size_t bytes,
                                     pipc__gpu_stream_t stream)
 {
-    return copy((void *)(size_t)to, from, bytes);
+    return enqueue_copy(stream, (void *)(size_t)to, from, bytes);
 }
 
 pipc__gpu_rc_t cuMemcpyDtoHAsync_v2(void *to, pipc__gpu_ptr_t from, size_t bytes,
                                     pipc__gpu_stream_t stream)
 {
-    return copy(to, (void *)(size_t)from, bytes);
+    return enqueue_copy(stream, to, (void *)(size_t)from, bytes);
 }
 
 pipc__gpu_rc_t cuMemcpyDtoDAsync_v2(pipc__gpu_ptr_t to, pipc__gpu_ptr_t from, size_t bytes,
                                     pipc__gpu_stream_t stream)
 {
-    return copy((void *)(size_t)to, (void *)(size_t)from, bytes);
+    return enqueue_copy(stream, (void *)(size_t)to, (void *)(size_t)from, bytes);
 }
 
 /* ---- streams and events -------------------------------------------------------------------- */
 
 pipc__gpu_rc_t cuStreamCreate(pipc__gpu_stream_t *stream, unsigned int flags)
 {
-    *stream = (pipc__gpu_stream_t)(void *)&dummy;
+    *stream = current && nstreams < STREAMS_MAX ? calloc(1, sizeof(**stream)) : NULL;
+    if (!*stream)
+        return INVALID_CONTEXT;
+    (*stream)->context = current;
+    streams[nstreams++] = *stream;
+    return 0;
+}
+
+pipc__gpu_rc_t cuStreamSynchronize(pipc__gpu_stream_t stream)
+{
+    while (stream && stream->n > 0)
+        if (!advance(stream) && !advance_any())
+            return INVALID_HANDLE;
     return 0;
 }
 
 pipc__gpu_rc_t cuStreamDestroy_v2(pipc__gpu_stream_t stream)
 {
+    int i = 0;
+
+    cuStreamSynchronize(stream);
+    while (streams[i] != stream)
+        i++;
+    streams[i] = streams[--nstreams];
+    free(stream);
     return 0;
 }
 
 pipc__gpu_rc_t cuStreamQuery(pipc__gpu_stream_t stream)
 {
-    return is("quick") ? 0 : PIPC__GPU_NOT_READY;
-}
-
-pipc__gpu_rc_t cuStreamSynchronize(pipc__gpu_stream_t stream)
-{
-    return 0;
-}
-
-pipc__gpu_rc_t cuStreamWaitEvent(pipc__gpu_stream_t stream, pipc__gpu_event_t event,
-                                 unsigned int flags)
-{
-    return 0;
+    if (is("quick"))
+        cuStreamSynchronize(stream);
+    return stream->n > 0 ? PIPC__GPU_NOT_READY : 0;
 }
 
 pipc__gpu_rc_t cuEventCreate(pipc__gpu_event_t *event, unsigned int flags)
 {
-    *event = (pipc__gpu_event_t)(void *)&dummy;
+    *event = current ? calloc(1, sizeof(**event)) : NULL;
+    if (!*event)
+        return INVALID_CONTEXT;
+    (*event)->context = current;
     return 0;
 }
 
 pipc__gpu_rc_t cuEventDestroy_v2(pipc__gpu_event_t event)
 {
+    free(event);
     return 0;
 }
 
 pipc__gpu_rc_t cuEventRecord(pipc__gpu_event_t event, pipc__gpu_stream_t stream)
 {
-    return 0;
+    if (event->context != stream->context)
+        return INVALID_HANDLE;
+    return enqueue(stream, (op_t){.kind = RECORD, .event = event, .serial = ++event->recorded});
+}
+
+/* For what the event has recorded by now, of whichever GPU it is. */
+pipc__gpu_rc_t cuStreamWaitEvent(pipc__gpu_stream_t stream, pipc__gpu_event_t event,
+                                 unsigned int flags)
+{
+    return enqueue(stream, (op_t){.kind = WAIT, .event = event, .serial = event->recorded});
 }
 
 pipc__gpu_rc_t cuEventQuery(pipc__gpu_event_t event)
 {
-    return is("stops") && copies > 500 ? PIPC__GPU_NOT_READY : 0;
+    if (is("stops") && copies > 500)
+        return PIPC__GPU_NOT_READY;
+    for (int i = (int)(any() % 8); i > 0; i--)
+        advance_any();
+    return event->done < event->recorded ? PIPC__GPU_NOT_READY : 0;
 }

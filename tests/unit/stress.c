@@ -327,8 +327,8 @@ static void a_short_run_does_not_replace_a_long_one(void **state)
 
 static char libraries[64], text[16384];
 static const char *self; /* this program, which is the tool when it has arguments */
-static FILE *all, *apart, *wrong, *lost, *hung,
-    *died; /* they take a second each, so they begin together */
+static FILE *all, *apart, *wrong, *lost, *hung, *died,
+    *careless; /* they take a second each, so they begin together */
 
 /* Start it where GPUs are as @gpu says; several may run at a time. */
 static FILE *start(const char *gpu, const char *arguments)
@@ -375,6 +375,7 @@ static int make_libraries(void **state)
     apart = start("no-peer", "--time=1 --size=64K --gpus=1,0");
     wrong = start("wrong", "--time=1 --size=64K --gpus=0 --json 2>/dev/null");
     lost = start("lost", "--time=1 --size=64K --pairs");
+    careless = start("careless", "--time=1 --size=64K --gpus=0");
     died = start("dies", "--time=1h --size=64K");
     setenv("STRESS_HANG", "1", 1);
     hung = start("stops", "--time=1h --size=64K");
@@ -428,6 +429,9 @@ static void one_wrong_copy_is_found(void **state)
     assert_int_equal(end(lost), STRESS_EXIT_FAULT);
     prints("fault: GPU 0 - GPU 1: ");
     prints(" wrong bytes, the first at offset 0");
+    /* The control of what the streams wait for. */
+    assert_int_equal(end(careless), STRESS_EXIT_FAULT);
+    prints("fault: GPU 0 - host: ");
     assert_int_equal(stress("fails", "--time=5 --size=64K"), STRESS_EXIT_COULD_NOT);
     prints("cuMemcpyHtoDAsync: the fake driver refuses (CUDA_ERROR_LAUNCH_FAILED)");
 }
