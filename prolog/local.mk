@@ -52,6 +52,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/wake_judge.c \
 	prolog/wake_look.c \
 	prolog/watch.c prolog/watch.h \
+	prolog/text_entry.h prolog/text_first.c prolog/text_registers.c \
 	prolog/xid.c prolog/xid.h
 libpipc_gate_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(PCI_CFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS)
 libpipc_gate_la_LIBADD = libpipc-core.la libpipc-dump.la $(PCI_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)

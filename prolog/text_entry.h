@@ -1,0 +1,33 @@
+/* prolog/text_entry.h - a device that a pasted text tells of (facts_text.c), and the lines about it
+ */
+#ifndef PIPC_PROLOG_TEXT_ENTRY_H
+#define PIPC_PROLOG_TEXT_ENTRY_H
+
+#include "prolog/facts.h"
+#include "runtime/topo/topo.h"
+
+typedef struct pipc__text_entry {
+    pipc__fact_t fact;
+    pipc__pci_addr_t addr; /* domain PIPC__UNKNOWN: not told */
+    int secondary;         /* the bus below it */
+    int64_t ue_mask, ce_mask;
+    bool virtual_bars; /* those of its virtual functions follow */
+    bool relevant;     /* a GPU, what is beside it, a port, or a function whose ACS is told */
+} pipc__text_entry_t;
+
+/* What lspci's first line says behind the address: what it is, and whether it is lost. */
+void pipc__text_first_line(pipc__text_entry_t *e, const char *text);
+
+/* Any other line: registers, in whatever of them it has. */
+void pipc__text_registers(pipc__text_entry_t *e, const char *line);
+
+/* "Root Port", "Endpoint": which it is. */
+void pipc__text_port(pipc__text_entry_t *e, const char *text);
+
+/* Is it a device that a hypervisor invents? */
+bool pipc__text_is_of_guest(const char *text);
+
+/* Does somebody tell in words that ACS redirects? */
+bool pipc__text_tells_acs(const char *line);
+
+#endif

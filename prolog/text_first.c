@@ -1,0 +1,104 @@
+/* prolog/text_first.c - a device's first line, as lspci writes it:
+ *
+ *     41:00.0 VGA compatible controller: NVIDIA Corporation ... [10de:2206] (rev a1)
+ */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "prolog/text_entry.h"
+#include "runtime/topo/dump.h"
+
+enum { NVIDIA = 0x10de, AMD = 0x1002, INTEL = 0x8086 };
+
+/* "[10de:2206]". Without it the words are all there is to know one card from another by. */
+static void identify(pipc__fact_t *f, const char *text)
+{
+    unsigned int vendor, device, hash = 2166136261u;
+    size_t end = strcspn(text, "(");
+
+    for (const char *p = strchr(text, '['); p; p = strchr(p + 1, '['))
+        if (strlen(p) >= 11 && p[5] == ':' && p[10] == ']' &&
+            sscanf(p, "[%4x:%4x]", &vendor, &device) == 2) {
+            f->vendor = (int)vendor;
+            f->device = (int)device;
+            return;
+        }
+    if (strstr(text, "NVIDIA"))
+        f->vendor = NVIDIA;
+    else if (strstr(text, "AMD/ATI"))
+        f->vendor = AMD;
+    else if (strstr(text, "Intel"))
+        f->vendor = INTEL;
+    for (size_t i = 0; i < end; i++)
+        hash = (hash ^ (unsigned char)text[i]) * 16777619u;
+    if (f->vendor >= 0)
+        f->device = (int)(hash >> 2 | 0x10000); /* no number that a card has */
+}
+
+static bool is_companion(const pipc__fact_t *f, const char *text)
+{
+    return f->vendor == NVIDIA &&
+           (strcasestr(text, "Audio device") || strcasestr(text, "USB controller") ||
+            strcasestr(text, "Serial bus controller"));
+}
+
+/* Display controllers of other makers are of no interest: a server's console is one. */
+static bool is_gpu(const char *text)
+{
+    return pipc__dump_names_gpu(text) || strstr(text, "GPU") || strstr(text, "0x0302") ||
+           strstr(text, "0x1200") || strstr(text, "0x0b40");
+}
+
+static bool is_nic(const char *text)
+{
+    return strcasestr(text, "Ethernet controller") || strcasestr(text, "Infiniband controller") ||
+           strcasestr(text, "Network controller");
+}
+
+void pipc__text_port(pipc__text_entry_t *e, const char *text)
+{
+    static const struct {
+        const char *words;
+        int port;
+    } ports[] = {{"Root Port", PIPC__EXPRESS_ROOT},
+                 {"Upstream Port", PIPC__EXPRESS_UPSTREAM},
+                 {"Downstream Port", PIPC__EXPRESS_DOWNSTREAM},
+                 {"Integrated Endpoint", PIPC__EXPRESS_INTEGRATED},
+                 {"Legacy Endpoint", PIPC__EXPRESS_LEGACY},
+                 {"Endpoint", PIPC__EXPRESS_ENDPOINT}};
+
+    for (size_t i = 0; i < sizeof(ports) / sizeof(ports[0]); i++)
+        if (strstr(text, ports[i].words)) {
+            e->fact.link.port = ports[i].port;
+            e->relevant |= i < 3;
+            return;
+        }
+}
+
+/* Devices that a hypervisor invents: where one is, ports may be invented too. */
+bool pipc__text_is_of_guest(const char *text)
+{
+    static const char *const makers[] = {"QEMU",   "Red Hat", "Virtio", "VMware", "Hyper-V",
+                                         "[1af4:", "[1b36:",  "[15ad:", "[1414:"};
+
+    for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+        if (strstr(text, makers[i]))
+            return true;
+    return false;
+}
+
+/* A device that is gone reads all ones, its revision too. */
+void pipc__text_first_line(pipc__text_entry_t *e, const char *text)
+{
+    pipc__fact_t *f = &e->fact;
+
+    identify(f, text);
+    f->companion = is_companion(f, text);
+    f->gpu = !f->companion && !strcasestr(text, "Audio device") && is_gpu(text);
+    f->nic = !f->gpu && is_nic(text);
+    e->relevant |= f->gpu || f->companion || f->nic || strcasestr(text, "PCI bridge");
+    if (strstr(text, "(rev ff)"))
+        f->answer = PIPC__LOST;
+    pipc__text_port(e, text);
+}
