@@ -11,10 +11,10 @@
 #include "prolog/stress/stress.h"
 
 #define ROOT "/"
-#ifndef STRESS_HANG_S /* a test is not so patient */
-#define STRESS_HANG_S                                                                              \
-    60 /* without anything moved: longer than a driver takes to start its GPUs                     \
-        */
+/* Seconds without anything moved: longer than a driver takes to start its GPUs. A test is not so
+ * patient. */
+#ifndef STRESS_HANG_S
+#define STRESS_HANG_S 60
 #endif
 
 static volatile sig_atomic_t stopped;
