@@ -40,20 +40,29 @@ static void make_record(uint64_t number, const char *text, char record[PIPC__RIN
     memcpy(record + NUMBER, sum, 8);
 }
 
-/* The digits have to be those that make_record() writes: sscanf() takes signs and blanks. */
+/* @digits of them as make_record() writes them; no sscanf(), which takes signs and blanks, and a
+ * check reads tens of thousands. */
+static bool read_hex(const char *text, int digits, uint64_t *out)
+{
+    static const char all[] = "0123456789abcdef";
+
+    *out = 0;
+    for (int i = 0; i < digits; i++) {
+        const char *digit = memchr(all, text[i], sizeof(all) - 1);
+        if (!digit)
+            return false;
+        *out = *out << 4 | (uint64_t)(digit - all);
+    }
+    return text[digits] == ' ';
+}
+
 static bool read_record(const char *record, uint64_t *number)
 {
-    char head[HEAD + 1], again[HEAD + 1];
-    unsigned long long n;
-    unsigned int sum;
+    uint64_t sum;
 
-    memcpy(head, record, HEAD);
-    head[HEAD] = '\0';
-    if (sscanf(head, "%16llx %8x", &n, &sum) != 2 || record[PIPC__RING_RECORD - 1] != '\n')
-        return false;
-    snprintf(again, sizeof(again), "%016llx %08x ", n, sum);
-    *number = n;
-    return memcmp(again, head, HEAD) == 0 && sum == checksum(record);
+    return read_hex(record, NUMBER - 1, number) &&
+           read_hex(record + NUMBER, HEAD - NUMBER - 1, &sum) &&
+           record[PIPC__RING_RECORD - 1] == '\n' && sum == checksum(record);
 }
 
 static int by_number(const void *a, const void *b)
