@@ -31,21 +31,31 @@ static bool is_told(const past_t *p, const pipc__fact_t *f, pipc__code_t code)
     return false;
 }
 
+/* Is it a GPU, or above one? Else its node has GPUs that are well. */
+static bool serves_gpu(const pipc__facts_t *facts, const pipc__fact_t *f)
+{
+    for (int i = 0; i < facts->n; i++)
+        for (int k = i; facts->dev[i].gpu && k >= 0; k = facts->dev[k].parent)
+            if (&facts->dev[k] == f)
+                return true;
+    return false;
+}
+
 static void judge_lanes(past_t *p, const pipc__baseline_entry_t *then,
                         const pipc__baseline_entry_t *now, const pipc__fact_t *f)
 {
     const pipc__fact_t *port = f->parent >= 0 ? &p->j.facts->dev[f->parent] : NULL;
+    pipc__severity_t most = PIPC__DRAIN;
     char want[64];
 
     if (now->width < 0 || then->width < 0 || now->width >= then->width ||
         pipc__judge_excused(&p->j, port, f, now->width) || is_told(p, f, PIPC__CODE_WIDTH))
         return;
-    snprintf(want, sizeof(want), "x%d as in the baseline", then->width);
     /* A hypervisor's port may say anything; a NIC is told, not acted upon. */
-    pipc__judge_find(&p->j, PIPC__CODE_LANES,
-                     p->j.facts->virtual_machine || now->kind == PIPC__KIND_NIC ? PIPC__WARN
-                                                                                : PIPC__DRAIN,
-                     f, want, "link is x%d", now->width);
+    if (p->j.facts->virtual_machine || !serves_gpu(p->j.facts, f))
+        most = PIPC__WARN;
+    snprintf(want, sizeof(want), "x%d as in the baseline", then->width);
+    pipc__judge_find(&p->j, PIPC__CODE_LANES, most, f, want, "link is x%d", now->width);
 }
 
 static void judge_speed(past_t *p, int then, int now, const pipc__fact_t *f, const char *what)

@@ -20,8 +20,8 @@
 
 /* ---- a machine ----------------------------------------------------------------------------- */
 
-/* A NIC and two GPUs, each below a root port of its own, x16 at 32 GT/s. */
-enum { NIC_PORT, NIC, PORT_A, GPU_A, PORT_B, GPU_B, ALL };
+/* A NIC below a switch, and two GPUs, each below a root port of its own; x16 at 32 GT/s. */
+enum { NIC_ROOT, NIC_UP, NIC_PORT, NIC, PORT_A, GPU_A, PORT_B, GPU_B, ALL };
 
 typedef struct machine {
     pipc__fact_t dev[ALL];
@@ -46,8 +46,10 @@ static void make(machine_t *m)
 {
     pipc__fact_t *d = m->dev;
 
-    device(&d[NIC_PORT], "0000:20:01.0", 0x8086, 1, 0);
-    device(&d[NIC], "0000:21:00.0", 0x15b3, 0x1021, 21);
+    device(&d[NIC_ROOT], "0000:20:01.0", 0x8086, 1, 0);
+    device(&d[NIC_UP], "0000:21:00.0", 0x1000, 2, 0);
+    device(&d[NIC_PORT], "0000:22:00.0", 0x1000, 2, 0);
+    device(&d[NIC], "0000:23:00.0", 0x15b3, 0x1021, 23);
     device(&d[PORT_A], "0000:40:01.0", 0x8086, 1, 0);
     device(&d[GPU_A], "0000:41:00.0", 0x10de, 0x2330, 41);
     device(&d[PORT_B], "0000:60:01.0", 0x8086, 1, 0);
@@ -60,6 +62,10 @@ static void make(machine_t *m)
         d[i].more.bar = d[i].gpu ? 64ll << 30 : -1;
         d[i - 1].more.acs = 0;
     }
+    d[NIC_UP].parent = NIC_ROOT;
+    d[NIC_UP].link.port = PIPC__EXPRESS_UPSTREAM;
+    d[NIC_PORT].parent = NIC_UP;
+    d[NIC_PORT].link.port = PIPC__EXPRESS_DOWNSTREAM;
     strcpy(d[GPU_A].who.uuid, "GPU-a");
     strcpy(d[GPU_B].who.uuid, "GPU-b");
     m->facts = (pipc__facts_t){.dev = d, .n = ALL, .bios = "2.3"};
@@ -188,6 +194,11 @@ static void nic_lanes(machine_t *m)
 {
     lanes(m, NIC, 8, 8);
 }
+static void nic_switch_lanes(machine_t *m)
+{
+    for (int i = NIC_ROOT; i <= NIC_UP; i++)
+        m->dev[i].link.width = m->dev[i].link.max_width = 8;
+}
 static void no_answer(machine_t *m)
 {
     m->dev[GPU_A].answer = PIPC__LOST;
@@ -309,7 +320,8 @@ static void what_has_changed(void **state)
         {"lower target", lower_target, NODE, NULL, "warn PCI027:41 PCI004:40"},
         {"both ends can do less", lower_ability, NODE, NULL, "warn PCI027:41 PCI027:41"},
         {"a smaller BAR", smaller_bar, NODE, NULL, "warn PCI027:41"},
-        {"a NIC's lanes", nic_lanes, NODE, NULL, "warn PCI026:21"},
+        {"a NIC's lanes", nic_lanes, NODE, NULL, "warn PCI026:23"},
+        {"of a switch with no GPU below", nic_switch_lanes, NODE, NULL, "warn PCI026:21"},
 
         {"a GPU gone", gpu_gone, NODE, NULL, "drain PCI029:61"},
         {"and its port", gpu_and_port_gone, NODE, NULL, "drain PCI029:61"},
@@ -321,7 +333,7 @@ static void what_has_changed(void **state)
         {"replaced, at another place", replaced_elsewhere, NODE, NULL, "warn PCI028:61 PCI028:81"},
         {"one moved, one gone", one_moved_one_gone, NODE, NULL, "drain PCI029:61 PCI028:41"},
         {"other numbers of buses", renumbered, NODE, NULL, "ok"},
-        {"a NIC gone", nic_gone, NODE, NULL, "warn PCI029:21"},
+        {"a NIC gone", nic_gone, NODE, NULL, "warn PCI029:23"},
         {"NICs that nobody looked for", nics_not_looked_for, NODE, NULL, "ok"},
 
         {"of a class: another node", other_node, CLASS, NULL, "ok"},
@@ -331,7 +343,7 @@ static void what_has_changed(void **state)
         {"of a class: fewer, at other places", one_moved_one_gone, CLASS, NULL,
          "drain PCI029:node PCI028:81"},
         {"the file of another node", other_node_bifurcated, NODE, NULL,
-         "warn PCI028:21 PCI028:41 PCI028:61"},
+         "warn PCI028:23 PCI028:41 PCI028:61"},
 
         {"excused lanes", bifurcated, NODE, "[device 0000:41:00.0]\nwidth = 8", "ok"},
         {"of a model", bifurcated, NODE, "[model 10de:2330]\nwidth = 8", "ok"},
@@ -413,10 +425,14 @@ static void count(void *arg, const char *object, const char *what)
 static void a_text_that_git_can_keep(void **state)
 {
     static const char want[] = "\n[baseline]\nclass = no\nbios = 2.3\n\n[0000:20:01.0]\n"
-                               "kind = port\npath = 0000:20:01.0\ndevice = 8086:0001\n"
-                               "acs_redirect = off\n\n[0000:21:00.0]\nkind = nic\n"
-                               "path = 0000:20:01.0/00.0\ndevice = 15b3:1021\n"
-                               "serial = 00-00-00-00-00-00-00-15\nwidth = 16\n"
+                               "kind = port\npath = 0000:20:01.0\ndevice = 8086:0001\n\n"
+                               "[0000:21:00.0]\nkind = port\npath = 0000:20:01.0/00.0\n"
+                               "device = 1000:0002\nwidth = 16\nmax_speed = 32 GT/s\n"
+                               "target_speed = 32 GT/s\n\n[0000:22:00.0]\nkind = port\n"
+                               "path = 0000:20:01.0/00.0/00.0\ndevice = 1000:0002\n"
+                               "acs_redirect = off\n\n[0000:23:00.0]\nkind = nic\n"
+                               "path = 0000:20:01.0/00.0/00.0/00.0\ndevice = 15b3:1021\n"
+                               "serial = 00-00-00-00-00-00-00-17\nwidth = 16\n"
                                "max_speed = 32 GT/s\ntarget_speed = 2.5 GT/s\n\n";
     pipc__baseline_t then, again;
     machine_t m;

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "prolog/ack.h"
+#include "prolog/check.h"
 #include "tests/unit/health_tree.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -192,6 +193,48 @@ static void who_it_is(void **state)
     expect("check --sysroot=. --baseline=b.conf", 1, "node: the BIOS is 2.4, was 2.3_x; ");
 }
 
+static void checked(const pipc__machine_t *m, char *out, size_t cap)
+{
+    pipc__findings_t found = {.n = 0};
+    size_t n;
+
+    assert_int_equal(pipc__check(m, &found, NULL), PIPC_OK);
+    n = (size_t)snprintf(out, cap, "%s", pipc__severity_name(found.verdict));
+    for (int i = 0; i < found.n; i++)
+        n += (size_t)snprintf(out + n, cap - n, " %s", pipc__codes[found.list[i].code].name);
+    pipc__findings_free(&found);
+}
+
+/* A prolog reads the links alone, and files that must be root's. */
+static void as_a_prolog_looks(void **state)
+{
+    char limits[128], baseline[128], out[256];
+    pipc__machine_t m = {
+        .sysroot = tree, .limits = {limits, geteuid()}, .baseline = {baseline, geteuid()}};
+
+    (void)state;
+    snprintf(limits, sizeof(limits), "%s/limits.conf", tree);
+    snprintf(baseline, sizeof(baseline), "%s/baseline.conf", tree);
+    slot(1, 16);
+    slot(2, 16);
+    checked(&m, out, sizeof(out));
+    assert_string_equal(out, "ok"); /* both files are absent */
+    expect("baseline learn --sysroot=. --output=baseline.conf", 0, "4 devices");
+    slot(2, 8);
+    checked(&m, out, sizeof(out));
+    assert_string_equal(out, "drain PCI026");
+    put("limits.conf", "[severity]\nPCI026 = note\n");
+    assert_int_equal(chmod(limits, 0644), 0);
+    checked(&m, out, sizeof(out));
+    assert_string_equal(out, "note PCI026");
+    m.limits.owner++; /* somebody else's */
+    checked(&m, out, sizeof(out));
+    assert_string_equal(out, "drain PCI026 PCI033");
+    assert_int_equal(chmod(baseline, 0666), 0);
+    checked(&m, out, sizeof(out));
+    assert_string_equal(out, "warn PCI033 PCI033");
+}
+
 /* ---- acknowledgements ---------------------------------------------------------------------- */
 
 #define CARD                                                                                       \
@@ -336,6 +379,7 @@ int main(void)
         IN_TREE(sick_machines_teach_nothing),
         IN_TREE(where_it_is_written),
         IN_TREE(who_it_is),
+        IN_TREE(as_a_prolog_looks),
         IN_TREE(records_of_the_past),
         cmocka_unit_test(a_note_until_it_changes),
         cmocka_unit_test(wrong_acks_are_refused_whole),
