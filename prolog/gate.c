@@ -1,57 +1,78 @@
 /* prolog/gate.c - see gate.h */
 #include "prolog/gate.h"
 
-#include "prolog/check.h"
-#include "prolog/output.h"
+#include <stdbool.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
 #include "prolog/prolog.h"
-#include "prolog/snapshot.h"
+#include "prolog/reason.h"
+#include "prolog/said.h"
+#include "prolog/scope.h"
+#include "prolog/state.h"
 
-/* Without a folder to keep it in, each prolog checks for itself. */
-static pipc_status_t check(const pipc__gate_t *gate, const pipc__config_t *config,
-                           pipc__findings_t *findings, FILE *say)
+/* Why a verdict of drain does not keep the job away; NULL: it does. */
+static const char *why_not(const pipc__config_t *config, const pipc__findings_t *findings,
+                           const char *gpus)
 {
-    const pipc__machine_t source = {.sysroot = config->sysroot,
-                                    .past = {.run = gate->run, .owner = gate->owner, .keep = true},
-                                    .limits = {gate->limits, gate->owner},
-                                    .baseline = {gate->baseline, gate->owner}};
-    pipc__error_t err = {PIPC_OK, ""};
-    pipc__run_t run;
-    pipc_status_t st = pipc__run_open(&run, gate->run, gate->owner, &err);
-
-    if (!st && pipc__last_check(&run, config, findings)) {
-        pipc__run_close(&run);
-        return PIPC_OK;
-    }
-    if (!st)
-        pipc__findings_free(findings); /* of a snapshot that was half right */
-    else
-        fprintf(say, "pcie-ipc: %s\n", err.text);
-    pipc_status_t checked = pipc__check(&source, findings, &err);
-    if (checked)
-        fprintf(say, "pcie-ipc: %s\n", err.text);
-    else if (!st && pipc__keep_check(&run, config, findings, &err))
-        fprintf(say, "pcie-ipc: %s\n", err.text);
-    pipc__run_close(&run);
-    return checked;
+    if (config->mode != PIPC__MODE_ENFORCE)
+        return "mode is report";
+    if (config->scope == PIPC__SCOPE_JOB &&
+        pipc__scope_verdict(config->sysroot, gpus, findings) < PIPC__DRAIN)
+        return "it is not on the way to a GPU of the job";
+    /* How many nodes are out already is not known here, and a prolog must not ask. */
+    if (config->max_drain.n > 0)
+        return "with max_drain the census drains";
+    return NULL;
 }
 
-int pipc__gate_run(const pipc__gate_t *gate, const char *nonce, FILE *say, FILE *record)
+/* What it was, for the healthcheck that gives Slurm the reason: "TIME REASON". */
+static void keep_refusal(const pipc__gate_t *gate, const pipc__findings_t *findings)
 {
-    pipc__findings_t findings = {NULL, 0, 0, PIPC__OK};
+    char text[PIPC__REASON_MAX + 32], reason[PIPC__REASON_MAX];
+    int dir;
+
+    if (pipc__state_open(gate->run, gate->owner, &dir, NULL))
+        return;
+    pipc__reason(findings, reason);
+    int n = snprintf(text, sizeof(text), "%lld %s", (long long)time(NULL), reason);
+    pipc__state_write(dir, PIPC__REFUSED_FILE, 0644, text, (size_t)n, NULL);
+    close(dir);
+}
+
+/* What there is to say, when it is new; a refusal always, for Slurm logs it with the node's. */
+static void print(const pipc__gate_t *gate, const pipc__findings_t *findings, bool refuse,
+                  const char *why, FILE *say)
+{
+    char key[PIPC__SAID_MAX];
+
+    pipc__said_key(findings, key);
+    if (!pipc__exam_due(gate, "said.prolog", key) && !refuse)
+        return;
+    pipc__exam_print(findings, say);
+    if (findings->verdict == PIPC__DRAIN && !refuse)
+        fprintf(say, "pcie-ipc: prolog: the job runs all the same: %s\n", why);
+}
+
+int pipc__gate_run(const pipc__gate_t *gate, const char *nonce, const char *gpus, FILE *say,
+                   FILE *record)
+{
+    pipc__exam_t exam = {.all = false};
     pipc__config_t config;
-    pipc__error_t err;
     int written = -1;
 
-    if (pipc__config_read(gate->config, gate->owner, &config, &err))
-        fprintf(say, "pcie-ipc: %s; the defaults are used, mode = report\n", err.text);
-    if (!check(gate, &config, &findings, say)) {
-        bool refuse = findings.verdict == PIPC__DRAIN && config.mode == PIPC__MODE_ENFORCE;
-        pipc__findings_print(&findings, PIPC__WARN, say);
-        if (findings.verdict == PIPC__DRAIN && !refuse)
-            fprintf(say, "pcie-ipc: prolog: the job runs all the same: mode is report\n");
+    pipc__exam_config(gate, &config, say);
+    if (!pipc__examine(gate, &config, &exam, say)) {
+        bool drain = exam.findings.verdict == PIPC__DRAIN;
+        const char *why = drain ? why_not(&config, &exam.findings, gpus) : NULL;
+        bool refuse = drain && !why;
+        print(gate, &exam.findings, refuse, why, say);
+        if (refuse)
+            keep_refusal(gate, &exam.findings);
         fflush(say);
         written = fprintf(record, PIPC__RECORD_FORMAT, nonce, refuse ? "refuse" : "pass");
     }
-    pipc__findings_free(&findings);
+    pipc__findings_free(&exam.findings);
     return written > 0 && fflush(record) == 0 ? 0 : 1;
 }

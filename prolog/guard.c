@@ -19,21 +19,26 @@
 
 /* ---- the child ----------------------------------------------------------------------------- */
 
-static void close_others(void)
+static void close_from(int first)
 {
 #ifdef SYS_close_range
-    if (syscall(SYS_close_range, KEEP_FDS, ~0u, 0) == 0)
+    if (syscall(SYS_close_range, first, ~0u, 0) == 0)
         return;
 #endif
-    for (int fd = KEEP_FDS; fd < FDS_MAX; fd++)
+    for (int fd = first; fd < FDS_MAX; fd++)
         close(fd);
 }
 
+/* What is run, and where the two streams go that are read. */
+typedef struct program {
+    const char *path;
+    char *const *argv, *const *environment;
+    int record_fd; /* its standard output, or one of its own */
+} program_t;
+
 /* Never returns. Between fork() and execve(), in a program without threads. */
-static void child(const char *path, char *const argv[], int record, int said)
+static void child(const program_t *p, int record, int said)
 {
-    static char locale[] = "LC_ALL=C";
-    char *const environment[] = {locale, NULL};
     sigset_t none;
     int null = open("/dev/null", O_RDWR);
 
@@ -45,11 +50,11 @@ static void child(const char *path, char *const argv[], int record, int said)
     sigprocmask(SIG_SETMASK, &none, NULL);
     /* pipes() made both ends larger than 3, so that none is overwritten here. */
     if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(said, 2) < 0 ||
-        dup2(record, PIPC__GUARD_RECORD_FD) < 0 || chdir("/"))
+        dup2(record, p->record_fd) < 0 || chdir("/"))
         _exit(126);
-    close_others();
-    execve(path, argv, environment);
-    dprintf(2, "%s: %s\n", path, strerror(errno));
+    close_from(p->record_fd > 2 ? p->record_fd + 1 : 3);
+    execve(p->path, p->argv, p->environment);
+    dprintf(2, "%s: %s\n", p->path, strerror(errno));
     _exit(127);
 }
 
@@ -101,6 +106,7 @@ static bool ended(pid_t pid, siginfo_t *how)
 static void judge_end(const siginfo_t *how, pipc__guard_t *out)
 {
     out->clean = how->si_code == CLD_EXITED && how->si_status == 0;
+    out->why[0] = '\0';
     if (out->clean)
         return;
     if (how->si_code == CLD_EXITED)
@@ -149,23 +155,23 @@ static bool pipes(int record[2], int said[2])
     return fcntl(record[0], F_SETFL, O_NONBLOCK) == 0 && fcntl(said[0], F_SETFL, O_NONBLOCK) == 0;
 }
 
-void pipc__guard_run(const char *path, char *const argv[], int deadline_ms, pipc__guard_t *out)
+/* @s[0] gets the record, @s[1] what is said. */
+static void run(const program_t *p, int deadline_ms, stream_t s[2], pipc__guard_t *out)
 {
     long deadline = now_ms() + deadline_ms;
     int record[2], said[2];
     pid_t pid;
 
-    memset(out, 0, sizeof(*out));
     if (!pipes(record, said) || (pid = fork()) < 0) {
         snprintf(out->why, sizeof(out->why), "could not be started: %s", strerror(errno));
         return;
     }
     if (pid == 0)
-        child(path, argv, record[1], said[1]);
+        child(p, record[1], said[1]);
     close(record[1]);
     close(said[1]);
-    stream_t s[2] = {{record[0], out->record, sizeof(out->record), 0},
-                     {said[0], out->said, sizeof(out->said), 0}};
+    s[0].fd = record[0];
+    s[1].fd = said[0];
     snprintf(out->why, sizeof(out->why), "gave no answer in %d.%d s", deadline_ms / 1000,
              deadline_ms % 1000 / 100);
     attend(pid, s, deadline, out);
@@ -177,4 +183,28 @@ void pipc__guard_run(const char *path, char *const argv[], int deadline_ms, pipc
     for (int i = 0; i < 2; i++)
         if (s[i].fd >= 0)
             close(s[i].fd);
+}
+
+void pipc__guard_run(const char *path, char *const argv[], int deadline_ms, pipc__guard_t *out)
+{
+    static char locale[] = "LC_ALL=C";
+    char *const environment[] = {locale, NULL};
+    const program_t p = {path, argv, environment, PIPC__GUARD_RECORD_FD};
+
+    memset(out, 0, sizeof(*out));
+    stream_t s[2] = {{-1, out->record, sizeof(out->record), 0},
+                     {-1, out->said, sizeof(out->said), 0}};
+    run(&p, deadline_ms, s, out);
+}
+
+size_t pipc__guard_read(const char *path, char *const argv[], char *const environment[],
+                        int deadline_ms, char *buf, size_t cap, pipc__guard_t *out)
+{
+    const program_t p = {path, argv, environment, 1};
+
+    memset(out, 0, sizeof(*out));
+    buf[0] = '\0';
+    stream_t s[2] = {{-1, buf, cap, 0}, {-1, out->said, sizeof(out->said), 0}};
+    run(&p, deadline_ms, s, out);
+    return s[0].have;
 }

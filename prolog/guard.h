@@ -21,4 +21,9 @@ typedef struct pipc__guard {
  * in a driver. */
 void pipc__guard_run(const char *path, char *const argv[], int deadline_ms, pipc__guard_t *out);
 
+/* The same, where what it writes to stdout comes to @buf, of @cap bytes, with a 0 behind it: the
+ * number of bytes. cap - 1 says that there may have been more. @out has no record. */
+size_t pipc__guard_read(const char *path, char *const argv[], char *const environment[],
+                        int deadline_ms, char *buf, size_t cap, pipc__guard_t *out);
+
 #endif

@@ -1,5 +1,5 @@
-/* prolog/health_main.c - pcie-ipc-health. libc only, as "prolog" may be called by this name too:
- * all else is the checker's, which this becomes.
+/* prolog/health_main.c - pcie-ipc-health. libc only, as Slurm may call "prolog" and "healthcheck"
+ * by this name: all else is the checker's, which this becomes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -9,6 +9,8 @@
 
 #include "prolog/epilog.h"
 #include "prolog/prolog.h"
+#include "prolog/start.h"
+#include "prolog/state.h"
 
 #define EXIT_UNKNOWN 3
 
@@ -16,11 +18,12 @@ int main(int argc, char **argv)
 {
     static char name[] = "pcie-ipc-health";
     static char *nothing[] = {name, NULL};
+    const pipc__start_t start = {PIPC_CHECKER, {PIPC_OFF, PIPC__START_OFF}, PIPC__RUN_FOLDER, 0};
 
-    if (argc > 1 && strcmp(argv[1], "prolog") == 0) {
-        pipc__fail_open(PIPC__PROLOG_DEADLINE_MS / 1000 + 1);
-        return pipc__prolog(PIPC_CHECKER, PIPC__PROLOG_DEADLINE_MS);
-    }
+    if (argc > 1 && strcmp(argv[1], "prolog") == 0)
+        return pipc__start_prolog(&start);
+    if (argc == 2 && strcmp(argv[1], "healthcheck") == 0) /* with options it is for people */
+        return pipc__start_healthcheck(&start);
     if (argc > 1 && strcmp(argv[1], "epilog") == 0) {
         pipc__fail_open(PIPC__EPILOG_SECONDS);
         pipc__epilog(PIPC__STEPS_FOLDER, getenv("SLURM_JOB_ID"));

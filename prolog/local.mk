@@ -7,15 +7,21 @@ libpipc_gate_la_SOURCES = \
 	runtime/base/config.c runtime/base/config.h \
 	runtime/base/ini.c runtime/base/ini.h \
 	prolog/ack.c prolog/ack.h \
+	prolog/act.c prolog/act.h \
 	prolog/baseline.c prolog/baseline_file.c prolog/baseline.h \
+	prolog/breaker.c prolog/breaker.h \
+	prolog/census.c prolog/census.h \
 	prolog/changes.c prolog/changes.h \
 	prolog/check.c prolog/check.h prolog/check_time.c prolog/check_time.h \
 	prolog/codes.c prolog/codes.h \
+	prolog/conditions.c prolog/conditions.h \
 	prolog/config_space.c prolog/config_space.h \
 	prolog/counters.c prolog/counters.h prolog/counters_json.c \
 	prolog/deltas.c prolog/deltas.h \
 	prolog/diary.c prolog/diary.h \
 	prolog/dips.c prolog/dips.h \
+	prolog/drained.c prolog/drained.h \
+	prolog/examine.c prolog/examine.h \
 	prolog/explain.c prolog/explain.h \
 	prolog/express.c prolog/express.h \
 	prolog/extended.c prolog/extended.h \
@@ -28,6 +34,8 @@ libpipc_gate_la_SOURCES = \
 	prolog/gate.c prolog/gate.h \
 	prolog/gpu_driver.c prolog/gpu_driver.h \
 	prolog/gpus.c prolog/gpus.h \
+	prolog/guard.c prolog/guard.h \
+	prolog/healthcheck.c prolog/healthcheck.h \
 	prolog/identity.c prolog/identity.h \
 	prolog/job.c prolog/job.h prolog/job_report.c \
 	prolog/job_id.c prolog/job_id.h \
@@ -41,10 +49,15 @@ libpipc_gate_la_SOURCES = \
 	prolog/limits.c prolog/limits.h \
 	prolog/links.c prolog/links.h \
 	prolog/looks.c prolog/looks.h \
+	prolog/off.c prolog/start.h \
 	prolog/output.c prolog/output.h \
 	prolog/places.c prolog/places.h \
+	prolog/reason.c prolog/reason.h \
 	prolog/ring.c prolog/ring.h \
+	prolog/said.c prolog/said.h \
+	prolog/scope.c prolog/scope.h \
 	prolog/site.c prolog/site.h \
+	prolog/slurm.c prolog/slurm.h \
 	prolog/snapshot.c prolog/snapshot.h \
 	prolog/state.c prolog/state.h \
 	prolog/stress_record.c prolog/stress_record.h \
@@ -59,24 +72,29 @@ libpipc_gate_la_LIBADD = libpipc-core.la libpipc-dump.la $(PCI_LIBS) $(JANSSON_L
 
 # What Slurm runs: libc only, so that no library that is missing can fail it (tests/unit/health_object.t).
 GUARD = prolog/guard.c prolog/guard.h prolog/prolog.c prolog/prolog.h prolog/say.c \
+	prolog/off.c prolog/start.c prolog/start.h prolog/state.c prolog/state.h \
 	prolog/epilog.c prolog/epilog.h prolog/job_id.c prolog/job_id.h spank/stepdir.c spank/stepdir.h \
 	runtime/base/error.c runtime/base/error.h
 GATE_PATHS = -DPIPC_CHECKER='"$(pkglibexecdir)/gate"' -DPIPC_LIBEXEC='"$(pkglibexecdir)"' \
 	-DPIPC_CONFIG='"$(sysconfdir)/pcie-ipc/pcie-ipc.conf"' \
 	-DPIPC_LIMITS='"$(sysconfdir)/pcie-ipc/limits.conf"' \
-	-DPIPC_BASELINE='"$(sysconfdir)/pcie-ipc/baseline.conf"'
+	-DPIPC_BASELINE='"$(sysconfdir)/pcie-ipc/baseline.conf"' \
+	-DPIPC_OFF='"$(sysconfdir)/pcie-ipc/disabled"'
 
 sbin_PROGRAMS = pcie-ipc-health
 pcie_ipc_health_SOURCES = prolog/health_main.c $(GUARD)
 pcie_ipc_health_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 
-pkglibexec_PROGRAMS = prolog/gate prolog/prolog prolog/epilog
+pkglibexec_PROGRAMS = prolog/gate prolog/prolog prolog/epilog prolog/healthcheck
 prolog_prolog_SOURCES = prolog/prolog_main.c $(GUARD)
 prolog_prolog_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_epilog_SOURCES = prolog/epilog_main.c $(GUARD)
 prolog_epilog_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
-prolog_gate_SOURCES = prolog/main.c prolog/verbs.h prolog/verb_ack.c prolog/verb_baseline.c prolog/verb_check.c prolog/verb_job.c \
-	prolog/verb_links.c prolog/verb_machine.c prolog/verb_watch.c
+prolog_healthcheck_SOURCES = prolog/healthcheck_main.c $(GUARD)
+prolog_healthcheck_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
+prolog_gate_SOURCES = prolog/main.c prolog/verbs.h prolog/verb_accept.c prolog/verb_ack.c prolog/verb_baseline.c \
+	prolog/verb_census.c prolog/verb_check.c prolog/verb_healthcheck.c prolog/verb_job.c \
+	prolog/verb_links.c prolog/verb_machine.c prolog/verb_undrain.c prolog/verb_watch.c
 prolog_gate_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_gate_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
 prolog_gate_LDADD = libpipc-gate.la libpipc-cli.la

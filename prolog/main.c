@@ -14,7 +14,6 @@
 #include "prolog/job_id.h"
 #include "prolog/links.h"
 #include "prolog/prolog.h"
-#include "prolog/snapshot.h"
 #include "prolog/state.h"
 #include "prolog/verbs.h"
 
@@ -27,13 +26,19 @@ static const struct verb {
     {"baseline", pipc__verb_baseline},
     {"ack", pipc__verb_ack},
     {"explain", pipc__verb_explain},
+    {"healthcheck", pipc__verb_healthcheck},
+    {"accept", pipc__verb_accept},
+    {"undrain", pipc__verb_undrain},
+    {"census", pipc__verb_census},
     {"install-links", pipc__verb_links},
     {"job", pipc__verb_job},
     {"watch", pipc__verb_watch},
     {"gate", pipc__verb_gate},
     {"job-end", pipc__verb_job_end},
 };
-#define VERBS "check, baseline, ack, explain, prolog, epilog, job, watch or install-links"
+#define VERBS                                                                                      \
+    "check, baseline, ack, explain, prolog, epilog, healthcheck, accept, undrain, census, job, "   \
+    "watch or install-links"
 
 static void print_codes(void)
 {
@@ -58,8 +63,12 @@ static const pipc__cli_section_t all_options[] = {
     {"ack CODE OBJECT: a record of the past is known, and a note from now on", pipc__ack_options},
     {"check, baseline, ack: which machine", pipc__machine_options},
     {"prolog, epilog: what Slurm runs; see install-links\n\n"
-     "install-links: make " PIPC__LINK_NAME " in Slurm's folders",
-     pipc__links_options},
+     "healthcheck: what HealthCheckProgram is; with an option, by hand",
+     pipc__healthcheck_options},
+    {"accept [CODE]: what the breaker holds is right", pipc__accept_options},
+    {"undrain NODE...: put nodes back that this program drained", pipc__undrain_options},
+    {"census: count what is drained, and drain within max_drain", pipc__census_options},
+    {"install-links: make " PIPC__LINK_NAME " in Slurm's folders", pipc__links_options},
     {"job: what a job that has ended saw of the links", pipc__job_options},
     {"watch: look again and again, print and record what changes", pipc__watch_options},
     {NULL, NULL},
@@ -73,6 +82,10 @@ const pipc__cli_t pipc__health_cli = {
              "       " PIPC__HEALTH_NAME " ack CODE OBJECT | --list [OPTION...]\n"
              "       " PIPC__HEALTH_NAME " explain CODE\n"
              "       " PIPC__HEALTH_NAME " prolog | epilog\n"
+             "       " PIPC__HEALTH_NAME " healthcheck [OPTION...]\n"
+             "       " PIPC__HEALTH_NAME " accept [CODE]\n"
+             "       " PIPC__HEALTH_NAME " undrain [OPTION...] [NODE...]\n"
+             "       " PIPC__HEALTH_NAME " census [OPTION...]\n"
              "       " PIPC__HEALTH_NAME " install-links [OPTION...]\n"
              "       " PIPC__HEALTH_NAME " job [--json] ID\n"
              "       " PIPC__HEALTH_NAME " watch [OPTION...]",
@@ -80,7 +93,7 @@ const pipc__cli_t pipc__health_cli = {
     .sections = all_options,
     .after = "Exit status of check: 0 ok or note, 1 warn, 2 drain, 3 unknown, 64 wrong usage.\n"
              "baseline diff: 0 the same, 1 it differs, 3 it cannot be told.\n"
-             "prolog: 0, or 1 to refuse the node; epilog: 0.\n\nCodes:\n",
+             "prolog: 0, or 1 to refuse the node; epilog, healthcheck: 0.\n\nCodes:\n",
     .more = print_codes,
     .output_failed = PIPC__EXIT_UNKNOWN,
     .take = take_nothing,
@@ -135,23 +148,24 @@ static void begin_job(const char *number)
         fprintf(stderr, "pcie-ipc: job %u: its beginning is not kept: %s\n", job, err.text);
 }
 
+const pipc__gate_t pipc__gate_here = {.config = PIPC_CONFIG,
+                                      .limits = PIPC_LIMITS,
+                                      .baseline = PIPC_BASELINE,
+                                      .run = PIPC__RUN_FOLDER,
+                                      .state = PIPC__STATE_FOLDER};
+
 int pipc__verb_gate(int argc, char **argv)
 {
-    const pipc__gate_t here = {.config = PIPC_CONFIG,
-                               .limits = PIPC_LIMITS,
-                               .baseline = PIPC_BASELINE,
-                               .run = PIPC__RUN_FOLDER};
     FILE *record;
     int status;
 
-    if (argc < 2 || argc > 3 || strlen(argv[1]) >= PIPC__NONCE_MAX ||
+    if (argc != 4 || strlen(argv[1]) >= PIPC__NONCE_MAX ||
         !(record = fdopen(PIPC__GUARD_RECORD_FD, "w")))
         return pipc__verb_usage("gate", "the prolog's own way in");
     umask(022);
-    status = pipc__gate_run(&here, argv[1], stderr, record);
+    status = pipc__gate_run(&pipc__gate_here, argv[1], argv[3], stderr, record);
     fclose(record);
-    if (argc > 2)
-        begin_job(argv[2]);
+    begin_job(argv[2]);
     return status;
 }
 

@@ -32,18 +32,21 @@ static int is_record(const char *record, const char *nonce, const char *word)
     return strcmp(record, want) == 0;
 }
 
-int pipc__prolog(const char *checker, int deadline_ms)
+int pipc__prolog(const char *checker, const char *gpus, int deadline_ms)
 {
     static pipc__guard_t g; /* static: nothing here shall fail, not even a small stack */
     static char verb[] = "gate";
-    char nonce[PIPC__NONCE_MAX], name[256], job[16] = "", line[512];
-    char *const argv[] = {name, verb, nonce, job, NULL};
+    char nonce[PIPC__NONCE_MAX], name[256], job[16] = "", of_job[256], line[512];
+    char *const argv[] = {name, verb, nonce, job, of_job, NULL};
     uint32_t number;
 
     snprintf(name, sizeof(name), "%s", checker);
     make_nonce(nonce);
     if (pipc__job_id(getenv("SLURM_JOB_ID"), &number))
         snprintf(job, sizeof(job), "%u", number);
+    /* Cut, it would name fewer GPUs than the job has. */
+    if (!gpus || snprintf(of_job, sizeof(of_job), "%s", gpus) >= (int)sizeof(of_job))
+        of_job[0] = '\0';
     pipc__guard_run(checker, argv, deadline_ms, &g);
     pipc__prolog_relay(g.said);
     if (g.clean && is_record(g.record, nonce, "refuse"))

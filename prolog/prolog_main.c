@@ -1,8 +1,10 @@
 /* prolog/prolog_main.c - what a link in prolog.d points to. Arguments are of no concern to it. */
-#include "prolog/prolog.h"
+#include "prolog/start.h"
+#include "prolog/state.h"
 
 int main(void)
 {
-    pipc__fail_open(PIPC__PROLOG_DEADLINE_MS / 1000 + 1);
-    return pipc__prolog(PIPC_CHECKER, PIPC__PROLOG_DEADLINE_MS);
+    const pipc__start_t start = {PIPC_CHECKER, {PIPC_OFF, PIPC__START_OFF}, PIPC__RUN_FOLDER, 0};
+
+    return pipc__start_prolog(&start);
 }

@@ -8,28 +8,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "prolog/counters.h"
 #include "prolog/output.h"
 #include "prolog/state.h"
-#include "runtime/base/file.h"
 
 #define LOCK "health.lock"
 #define SNAPSHOT "health.json"
 #define SNAPSHOT_MAX (4 << 20)
-#define ID_MAX 64
 #define KEPT_MAX 100 /* findings, of about 400 bytes */
 
-static double uptime(void)
+static const char *boot_id(char out[PIPC__BOOT_ID_MAX])
 {
-    struct timespec t = {0, 0};
-
-    clock_gettime(CLOCK_BOOTTIME, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static const char *boot_id(char out[ID_MAX])
-{
-    if (!pipc__file_line("/", out, ID_MAX, "proc/sys/kernel/random/boot_id"))
-        out[0] = '\0';
+    pipc__boot_id(out);
     return out;
 }
 
@@ -58,14 +48,15 @@ static bool says(const json_t *json, const char *key, const char *want)
 
 static bool is_of_now(const json_t *json, const pipc__config_t *config)
 {
-    char id[ID_MAX];
-    double age = uptime() - json_number_value(json_object_get(json, "uptime"));
+    char id[PIPC__BOOT_ID_MAX];
+    double age = pipc__uptime() - json_number_value(json_object_get(json, "uptime"));
 
     return says(json, "boot_id", boot_id(id)) && says(json, "version", PACKAGE_VERSION) &&
            says(json, "sysroot", config->sysroot) && age >= 0 && age < config->cache;
 }
 
-bool pipc__last_check(const pipc__run_t *run, const pipc__config_t *config, pipc__findings_t *out)
+bool pipc__last_check(const pipc__run_t *run, const pipc__config_t *config, bool all,
+                      pipc__findings_t *out)
 {
     char *text;
     size_t n;
@@ -77,7 +68,8 @@ bool pipc__last_check(const pipc__run_t *run, const pipc__config_t *config, pipc
         return false;
     json = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
     free(text);
-    good = json && is_of_now(json, config) && pipc__findings_from_json(json, out);
+    good = json && is_of_now(json, config) && (!all || says(json, "look", "all")) &&
+           pipc__findings_from_json(json, out);
     json_decref(json);
     return good;
 }
@@ -91,10 +83,10 @@ static json_t *reason(const pipc__findings_t *findings)
     return json_sprintf("%s: %s (%s)", worst->object, worst->seen, pipc__codes[worst->code].name);
 }
 
-static json_t *whole(const pipc__config_t *config, const pipc__findings_t *findings)
+static json_t *whole(const pipc__config_t *config, bool all, const pipc__findings_t *findings)
 {
     pipc__findings_t kept = *findings; /* worst first: cut, it has the same verdict */
-    char id[ID_MAX];
+    char id[PIPC__BOOT_ID_MAX];
 
     if (kept.n > KEPT_MAX)
         kept.n = KEPT_MAX;
@@ -104,18 +96,19 @@ static json_t *whole(const pipc__config_t *config, const pipc__findings_t *findi
         !json_object_set_new(json, "boot_id", json_string(boot_id(id))) &&
         !json_object_set_new(json, "sysroot", json_string(config->sysroot)) &&
         !json_object_set_new(json, "mode", json_string(mode)) &&
+        !json_object_set_new(json, "look", json_string(all ? "all" : "links")) &&
         !json_object_set_new(json, "reason", reason(findings)) &&
         !json_object_set_new(json, "time", json_integer(time(NULL))) &&
-        !json_object_set_new(json, "uptime", json_real(uptime())))
+        !json_object_set_new(json, "uptime", json_real(pipc__uptime())))
         return json;
     json_decref(json);
     return NULL;
 }
 
-pipc_status_t pipc__keep_check(const pipc__run_t *run, const pipc__config_t *config,
+pipc_status_t pipc__keep_check(const pipc__run_t *run, const pipc__config_t *config, bool all,
                                const pipc__findings_t *findings, pipc__error_t *err)
 {
-    json_t *json = whole(config, findings);
+    json_t *json = whole(config, all, findings);
     char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
     pipc_status_t st = PIPC_ERR_NOMEM;
 

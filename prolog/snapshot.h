@@ -2,7 +2,7 @@
  * It is the cache of the prologs that follow, and what a job's own programs may believe.
  *
  * The JSON of output.h with: version, boot_id, sysroot, mode, time (UTC), uptime (seconds since
- * boot, which no clock setting moves).
+ * boot, which no clock setting moves), look ("all" or "links").
  */
 #ifndef PIPC_PROLOG_SNAPSHOT_H
 #define PIPC_PROLOG_SNAPSHOT_H
@@ -12,8 +12,6 @@
 
 #include "prolog/judge.h"
 #include "runtime/base/config.h"
-
-#define PIPC__RUN_FOLDER "/run/pcie-ipc"
 
 typedef struct pipc__run {
     int dir, lock;
@@ -26,12 +24,13 @@ typedef struct pipc__run {
 pipc_status_t pipc__run_open(pipc__run_t *run, const char *folder, uid_t owner, pipc__error_t *err);
 void pipc__run_close(pipc__run_t *run);
 
-/* The last check, if it is of this boot, version and sysroot and younger than config->cache. The
- * caller releases @out, also when this is false. */
-bool pipc__last_check(const pipc__run_t *run, const pipc__config_t *config, pipc__findings_t *out);
+/* The last check, if it is of this boot, version and sysroot and younger than config->cache, and if
+ * @all of a look at everything. The caller releases @out, also when this is false. */
+bool pipc__last_check(const pipc__run_t *run, const pipc__config_t *config, bool all,
+                      pipc__findings_t *out);
 
 /* Written whole or not at all. */
-pipc_status_t pipc__keep_check(const pipc__run_t *run, const pipc__config_t *config,
+pipc_status_t pipc__keep_check(const pipc__run_t *run, const pipc__config_t *config, bool all,
                                const pipc__findings_t *findings, pipc__error_t *err);
 
 #endif

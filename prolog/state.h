@@ -12,6 +12,7 @@
 
 #include "runtime/base/error.h"
 
+#define PIPC__RUN_FOLDER "/run/pcie-ipc"
 #define PIPC__STATE_FOLDER "/var/lib/pcie-ipc"
 #define PIPC__STATE_NAME_MAX 64 /* bytes of a file's name, its end included */
 

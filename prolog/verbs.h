@@ -5,6 +5,7 @@
 #define PIPC_PROLOG_VERBS_H
 
 #include "prolog/check.h"
+#include "prolog/examine.h"
 #include "runtime/base/cli.h"
 
 #define PIPC__HEALTH_NAME "pcie-ipc-health"
@@ -33,6 +34,10 @@ int pipc__verb_ack(int argc, char **argv);
 int pipc__verb_baseline(int argc, char **argv);
 int pipc__verb_check(int argc, char **argv);
 int pipc__verb_explain(int argc, char **argv);
+int pipc__verb_healthcheck(int argc, char **argv);
+int pipc__verb_accept(int argc, char **argv);
+int pipc__verb_undrain(int argc, char **argv);
+int pipc__verb_census(int argc, char **argv);
 int pipc__verb_gate(int argc, char **argv); /* called by pipc__prolog() alone */
 int pipc__verb_job(int argc, char **argv);
 int pipc__verb_job_end(int argc, char **argv); /* called by pipc__epilog_report() alone */
@@ -46,9 +51,14 @@ extern const pipc__cli_option_t pipc__machine_options[];
 void pipc__machine_take(pipc__machine_t *machine, int id, const char *value);
 int pipc__machine_ready(pipc__machine_t *machine);
 
+/* Where things are on this machine, and root's. */
+extern const pipc__gate_t pipc__gate_here;
+
 /* Their options, for the --help of all. */
 extern const pipc__cli_option_t pipc__ack_options[], pipc__baseline_options[],
     pipc__check_options[], pipc__links_options[];
 extern const pipc__cli_option_t pipc__job_options[], pipc__watch_options[];
+extern const pipc__cli_option_t pipc__healthcheck_options[], pipc__accept_options[],
+    pipc__undrain_options[], pipc__census_options[];
 
 #endif

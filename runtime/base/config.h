@@ -7,6 +7,7 @@
 #ifndef PIPC_BASE_CONFIG_H
 #define PIPC_BASE_CONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -14,18 +15,38 @@
 
 #define PIPC__CONFIG_PATH_MAX 256
 
+#define PIPC__CONFIG_NODE_MAX 64
+
 enum { PIPC__MODE_REPORT, PIPC__MODE_ENFORCE };
+enum { PIPC__SCOPE_NODE, PIPC__SCOPE_JOB };
+enum { PIPC__UNDRAIN_AUTO, PIPC__UNDRAIN_NEVER };
+
+typedef struct pipc__share {
+    int n; /* 0: no limit */
+    bool percent;
+} pipc__share_t;
 
 typedef struct pipc__config {
     int mode;                            /* PIPC__MODE_... */
+    int scope;                           /* PIPC__SCOPE_... */
     int cache;                           /* seconds that a check stays good for other prologs */
+    int deadline;                        /* seconds that a prolog takes at most */
     char sysroot[PIPC__CONFIG_PATH_MAX]; /* the machine that is read; "/" is this one */
+
+    int undrain;                        /* PIPC__UNDRAIN_... */
+    pipc__share_t max_drain;            /* of the cluster's nodes */
+    char census[PIPC__CONFIG_NODE_MAX]; /* the node that counts for max_drain; "": none does */
+    char scontrol[PIPC__CONFIG_PATH_MAX];
+    char slurm_conf[PIPC__CONFIG_PATH_MAX]; /* "": where Slurm itself looks */
 } pipc__config_t;
 
 typedef enum pipc__config_type {
     PIPC__CONFIG_ENUM,   /* int; index into values */
-    PIPC__CONFIG_NUMBER, /* int; 0 to max */
-    PIPC__CONFIG_FOLDER  /* char[PIPC__CONFIG_PATH_MAX]; an absolute path */
+    PIPC__CONFIG_NUMBER, /* int; min to max */
+    PIPC__CONFIG_PATH,   /* char[PIPC__CONFIG_PATH_MAX]; an absolute path; "" for "none" where that
+                            is the default */
+    PIPC__CONFIG_NODE,   /* char[PIPC__CONFIG_NODE_MAX]; a node's name; "" for "none" */
+    PIPC__CONFIG_SHARE   /* pipc__share_t; "8" or "10%" */
 } pipc__config_type_t;
 
 typedef struct pipc__config_key {
@@ -33,7 +54,7 @@ typedef struct pipc__config_key {
     pipc__config_type_t type;
     const char *def;           /* as it would stand in the file */
     const char *const *values; /* ENUM: names, NULL-ended */
-    int max;                   /* NUMBER */
+    int min, max;              /* NUMBER */
     size_t offset;             /* in pipc__config_t */
     const char *help;          /* one sentence, no full stop */
 } pipc__config_key_t;

@@ -3,7 +3,9 @@
 #
 # gate_run_folder             before cluster_start: /run is the sandbox's own from here on
 # gate_node NODE WIDTH LINE...  after it: what the prolog of this node reads is a machine with one idle GPU whose link
-#                             has WIDTH of 16 lanes; the LINEs go to its pcie-ipc.conf.  May be called again.
+#                             has WIDTH of 16 lanes; the LINEs go to its pcie-ipc.conf.  May be called again.  A node
+#                             begins well: what is found from then on had passed, and the breaker lets it through.
+# gate_machine NODE WIDTH     the machine alone
 # gate_folder NODE            where these files are
 # shellcheck disable=SC2154 # the harness sets these
 
@@ -13,7 +15,8 @@ gate_folder() {
 
 gate_run_folder() {
     mount --bind -- "$PCIE_IPC_RUN" /mnt && mount -t tmpfs -o mode=755 tmpfs /run && mkdir -p -- "$PCIE_IPC_RUN" &&
-        mount --move /mnt "$PCIE_IPC_RUN" && mkdir -m 755 /run/pcie-ipc && cd -- "$test_dir" || return
+        mount --move /mnt "$PCIE_IPC_RUN" && mkdir -m 755 /run/pcie-ipc && mount -t tmpfs -o mode=755 tmpfs /var/lib &&
+        mkdir -m 755 /var/lib/pcie-ipc && cd -- "$test_dir" || return
 }
 
 # config_space OFFSET=BYTE...: 256 bytes
@@ -39,15 +42,25 @@ gate_device() {
     ln -sfn "../../../devices/pci0000:00/$2" "$1/sys/bus/pci/devices/${2##*/}"
 }
 
+gate_machine() {
+    local dir
+    dir=$(gate_folder "$1")/machine
+    gate_device "$dir" 0000:00:01.0 060400 8086 4 "$2" 1
+    gate_device "$dir" 0000:00:01.0/0000:01:00.0 030200 10de 0 "$2" 0
+}
+
 gate_node() {
     local dir first=no
     dir=$(gate_folder "$1")
     [ -d "$dir" ] || first=yes
     mkdir -p -- "$dir/etc" "$dir/machine"
-    gate_device "$dir/machine" 0000:00:01.0 060400 8086 4 "$2" 1
-    gate_device "$dir/machine" 0000:00:01.0/0000:01:00.0 030200 10de 0 "$2" 0
     printf '%s\n' '[gate]' "sysroot = $dir/machine" "${@:3}" >"$dir/etc/pcie-ipc.conf"
-    [ "$first" = yes ] || return 0
-    on_node "$1" mount --bind "$dir/etc" "$cluster_prefix/etc/pcie-ipc" &&
-        on_node "$1" mount -t tmpfs -o mode=755 tmpfs /run/pcie-ipc
+    if [ "$first" = yes ]; then
+        on_node "$1" mount --bind "$dir/etc" "$cluster_prefix/etc/pcie-ipc" &&
+            on_node "$1" mount -t tmpfs -o mode=755 tmpfs /run/pcie-ipc &&
+            on_node "$1" mount -t tmpfs -o mode=755 tmpfs /var/lib/pcie-ipc || return
+        gate_machine "$1" 16
+        on_node "$1" "$cluster_prefix/libexec/pcie-ipc/prolog" && on_node "$1" rm /run/pcie-ipc/health.json || return
+    fi
+    gate_machine "$1" "$2"
 }

@@ -51,6 +51,13 @@ static void assert_defaults(const pipc__config_t *c)
     assert_int_equal(c->mode, PIPC__MODE_REPORT);
     assert_int_equal(c->cache, 10);
     assert_string_equal(c->sysroot, "/");
+    assert_int_equal(c->scope, PIPC__SCOPE_NODE);
+    assert_int_equal(c->deadline, 3);
+    assert_int_equal(c->undrain, PIPC__UNDRAIN_AUTO);
+    assert_int_equal(c->max_drain.n, 0);
+    assert_string_equal(c->census, "");
+    assert_string_equal(c->scontrol, "/usr/bin/scontrol");
+    assert_string_equal(c->slurm_conf, "");
 }
 
 /* Refused, for a reason that has @says in it, with all defaults. */
@@ -79,7 +86,9 @@ static void absent_is_default(void **state)
 
 static void keys_are_read(void **state)
 {
-    static const char text[] = "# why\n\n[gate]\nmode = enforce ; why\ncache=0\nsysroot = /a b\n";
+    static const char text[] = "# why\n\n[gate]\nmode = enforce ; why\ncache=0\nsysroot = /a b\n"
+                               "scope = job\ndeadline = 5\n[slurm]\nundrain = never\n"
+                               "max_drain = 10%\ncensus = gpu-01.rack2\nconf = /opt/slurm.conf\n";
     pipc__config_t c;
     pipc__error_t err = {PIPC_OK, ""};
 
@@ -89,6 +98,13 @@ static void keys_are_read(void **state)
     assert_int_equal(c.mode, PIPC__MODE_ENFORCE);
     assert_int_equal(c.cache, 0);
     assert_string_equal(c.sysroot, "/a b");
+    assert_int_equal(c.scope, PIPC__SCOPE_JOB);
+    assert_int_equal(c.deadline, 5);
+    assert_int_equal(c.undrain, PIPC__UNDRAIN_NEVER);
+    assert_int_equal(c.max_drain.n, 10);
+    assert_true(c.max_drain.percent);
+    assert_string_equal(c.census, "gpu-01.rack2");
+    assert_string_equal(c.slurm_conf, "/opt/slurm.conf");
 }
 
 static void wrong_text_is_refused_whole(void **state)
@@ -111,6 +127,15 @@ static void wrong_text_is_refused_whole(void **state)
         {"[gate\nmode = enforce\n", "line 1: neither"},
         {"[gate]\nmode = enforce\nnothing\n", "line 3: neither"},
         {"[gate]\nmode =\n", "wrong value \"\""},
+        {"[gate]\ndeadline = 0\n", "deadline: wrong value \"0\"; use 1 to 60"},
+        {"[gate]\nsysroot = none\n", "use a path that starts with /"},
+        {"[slurm]\nmax_drain = 101%\n", "use a number of nodes, or 0% to 100%"},
+        {"[slurm]\nmax_drain = %\n", "use a number of nodes"},
+        {"[slurm]\nmax_drain = -1\n", "use a number of nodes"},
+        {"[slurm]\nmax_drain = 10000000000\n", "use a number of nodes"},
+        {"[slurm]\ncensus = -n1\n", "use a node's name, or none"},
+        {"[slurm]\ncensus = n[1-4]\n", "use a node's name, or none"},
+        {"[gate]\nmax_drain = 1\n", "there is no key \"max_drain\" in section \"gate\""},
     };
 
     (void)state;

@@ -1,6 +1,6 @@
 /* tests/unit/health_guard.c - the prolog fails open: checks that crash, hang, lie or are not there
  *
- * Each check is a small script that gets "gate NONCE" and writes its record to descriptor 3.
+ * Each check is a small script that gets "gate NONCE GPUS" and writes its record to descriptor 3.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,6 +26,7 @@
 #define PASS "echo pcie-ipc-verdict 1 $2 pass >&3\n"
 
 static char folder[64], script[96];
+static const char *gpus_of_job;
 
 static int make_folder(void **state)
 {
@@ -73,7 +74,7 @@ static int prolog(const char *checker, char *out, size_t cap)
         close(ends[1]);
         setenv("SPANK_PCIE_IPC", "forged", 1);
         setenv("LD_PRELOAD", "", 1);
-        _exit(pipc__prolog(checker, DEADLINE_MS));
+        _exit(pipc__prolog(checker, gpus_of_job, DEADLINE_MS));
     }
     close(ends[1]);
     while ((n = read(ends[0], out + have, cap - 1 - have)) > 0)
@@ -165,7 +166,7 @@ static void closed_standard_files(void **state)
         close(1);
         close(2);
         pipc__fail_open(10);
-        _exit(pipc__prolog(script, DEADLINE_MS));
+        _exit(pipc__prolog(script, NULL, DEADLINE_MS));
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(WEXITSTATUS(status), 1);

@@ -9,7 +9,7 @@ needed() {
     readelf --wide --dynamic "$1" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort | xargs
 }
 
-for program in pcie-ipc-health prolog/prolog prolog/epilog; do
+for program in pcie-ipc-health prolog/prolog prolog/epilog prolog/healthcheck; do
     case $(needed "$PIPC_BUILDDIR/$program") in
     *asan* | *ubsan* | *tsan*) skip "$program links libc only" 'a sanitizer build' ;;
     *) is "$program links libc only" "$(needed "$PIPC_BUILDDIR/$program")" libc.so.6 ;;
@@ -22,5 +22,5 @@ defined() {
 }
 plugin=$(grep -E 'args->(rundir|health) = ' "$PIPC_SRCDIR/spank/args.c")
 like 'the epilog sweeps where the plugin makes folders' "$plugin" "rundir = \"$(defined epilog.h PIPC__STEPS_FOLDER)\";"
-like 'the plugin reads the snapshot that the prolog writes' "$plugin" "health = \"$(defined snapshot.h PIPC__RUN_FOLDER)/health.json\";"
+like 'the plugin reads the snapshot that the prolog writes' "$plugin" "health = \"$(defined state.h PIPC__RUN_FOLDER)/health.json\";"
 done_testing

@@ -56,8 +56,8 @@ static void exit_status_and_errors(void **state)
         {"--help", 0, "Usage: pcie-ipc-health"},
         {"check --help", 0, "Usage: pcie-ipc-health"},
         {"", 64,
-         "pcie-ipc-health: no verb: use check, baseline, ack, explain, prolog, epilog, job, watch "
-         "or install-links; see"},
+         "pcie-ipc-health: no verb: use check, baseline, ack, explain, prolog, epilog, "
+         "healthcheck, accept, undrain, census, job, watch or install-links; see"},
         {"look", 64, "pcie-ipc-health: look: use check"},
         {"--json check", 64, "--json: a verb comes first"},
         {"check more", 64, "more: unexpected argument"},
@@ -167,7 +167,7 @@ static void the_manual_knows_all(void **state)
 
 /* ---- the gate ------------------------------------------------------------------------------ */
 
-static char config[128], folder[128];
+static char config[128], folder[128], kept[128];
 
 typedef struct gated {
     int status;
@@ -180,6 +180,7 @@ static void configure(const char *text)
 
     snprintf(config, sizeof(config), "%s/etc/pcie-ipc.conf", tree);
     snprintf(folder, sizeof(folder), "%s/run", tree);
+    snprintf(kept, sizeof(kept), "%s/kept", tree);
     snprintf(full, sizeof(full), "[gate]\nsysroot = %s\n%s", tree, text);
     tree_put("etc/pcie-ipc.conf", full, strlen(full));
 }
@@ -194,16 +195,29 @@ static void read_back(FILE *f, char *out, size_t cap)
 
 static gated_t run_gate(void)
 {
-    const pipc__gate_t gate = {.config = config, .run = folder, .owner = geteuid()};
+    const pipc__gate_t gate = {.config = config, .run = folder, .state = kept, .owner = geteuid()};
     FILE *say = tmpfile(), *record = tmpfile();
     gated_t g;
 
     assert_non_null(say);
     assert_non_null(record);
-    g.status = pipc__gate_run(&gate, "n0", say, record);
+    g.status = pipc__gate_run(&gate, "n0", "", say, record);
     read_back(say, g.said, sizeof(g.said));
     read_back(record, g.record, sizeof(g.record));
     return g;
+}
+
+/* A node that was well: what is found from then on had passed, and the breaker lets it through. No
+ * prolog finds this check. */
+static void begin_well(void)
+{
+    char path[256];
+
+    configure("cache = 0\n");
+    tree_gpu(1, 16);
+    assert_string_equal(run_gate().record, "pcie-ipc-verdict 1 n0 pass\n");
+    snprintf(path, sizeof(path), "%s/health.json", folder);
+    assert_int_equal(unlink(path), 0);
 }
 
 #define ASSERT_SAYS(text, what)                                                                    \
@@ -215,6 +229,7 @@ static gated_t run_gate(void)
 static void refuses_under_enforce_only(void **state)
 {
     (void)state;
+    begin_well();
     tree_gpu(1, 8);
     configure("cache = 0\n");
     gated_t g = run_gate();
@@ -229,12 +244,14 @@ static void refuses_under_enforce_only(void **state)
     tree_gpu(1, 16);
     g = run_gate();
     assert_string_equal(g.record, "pcie-ipc-verdict 1 n0 pass\n");
-    assert_string_equal(g.said, ""); /* idle is nothing to log for each job */
+    assert_string_equal(g.said, "pcie-ipc: node: nothing is wrong any more\n");
+    assert_string_equal(run_gate().said, ""); /* idle is nothing to log for each job */
 }
 
 static void wrong_configuration_only_reports(void **state)
 {
     (void)state;
+    begin_well();
     tree_gpu(1, 8);
     configure("mode = enforce\n");
     assert_int_equal(chmod(config, 0666), 0);
@@ -267,7 +284,7 @@ static void one_check_serves_several_prologs(void **state)
     mode_t mode;
 
     (void)state;
-    tree_gpu(1, 16);
+    begin_well();
     configure("mode = enforce\ncache = 300\n");
     assert_string_equal(run_gate().record, "pcie-ipc-verdict 1 n0 pass\n");
     json_t *json = snapshot(&mode);
@@ -315,13 +332,16 @@ pipc_status_t __wrap_pipc__check(const pipc__machine_t *source, pipc__findings_t
 
 static void eight_prologs_at_once_make_one_check(void **state)
 {
-    char path[128];
+    char path[256];
     struct stat st;
     pid_t pid[8];
     int status;
 
     (void)state;
+    begin_well();
     tree_gpu(1, 8);
+    snprintf(path, sizeof(path), "%s/checks", tree);
+    assert_int_equal(unlink(path), 0);
     configure("mode = enforce\ncache = 300\n");
     for (int i = 0; i < 8; i++) {
         pid[i] = fork();
@@ -333,7 +353,6 @@ static void eight_prologs_at_once_make_one_check(void **state)
         assert_int_equal(waitpid(pid[i], &status, 0), pid[i]);
         assert_int_equal(status, 0);
     }
-    snprintf(path, sizeof(path), "%s/checks", tree);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_size, 1);
 }
@@ -352,6 +371,7 @@ static void a_cache_that_is_not_of_now_is_not_used(void **state)
     mode_t mode;
 
     (void)state;
+    begin_well();
     configure("mode = enforce\ncache = 300\n");
     snprintf(path, sizeof(path), "%s/health.json", folder);
     for (size_t i = 0; i < COUNT(other); i++) {
@@ -380,9 +400,9 @@ static void what_stands_in_the_way_is_not_followed(void **state)
     struct stat st;
 
     (void)state;
+    begin_well();
     tree_gpu(1, 8);
     configure("mode = enforce\n");
-    assert_int_equal(mkdir(folder, 0755), 0);
     snprintf(target, sizeof(target), "%s/precious", tree);
     tree_put("precious", "precious\n", 9);
     snprintf(path, sizeof(path), "%s/health.json", folder);
