@@ -385,6 +385,32 @@ static void dump_of_a_guest(void **state)
     }
 }
 
+/* A dump of a healthy machine that ends anywhere says less, and never that it is sick. */
+static void a_dump_cut_anywhere(void **state)
+{
+    tree_link_t port = {
+        .port = 4, .max_width = 16, .max_gen = 4, .width = 16, .gen = 1, .secondary = 0x41};
+    tree_link_t gpu = {.port = 0, .max_width = 16, .max_gen = 4, .width = 16, .gen = 1};
+    unsigned char c[256];
+    char out[2048];
+
+    (void)state;
+    FILE *f = open_dump();
+    tree_config(c, 0x8086, 0x060400, &port);
+    dump_device(f, "40:01.0 PCI bridge: Intel Corporation", c, 256);
+    tree_config(c, 0x10de, 0x030200, &gpu);
+    dump_device(f, "41:00.0 3D controller: NVIDIA Corporation (rev a1)", c, 256);
+    long size = ftell(f);
+    fclose(f);
+    assert_dump("note 0000:41:00.0:PCI003");
+    for (long n = size - 1; n > 0; n -= 13) {
+        assert_int_equal(truncate(dump, n), 0);
+        found(dump, out, sizeof(out));
+        if (strstr(out, "drain") || strstr(out, "warn"))
+            fail_msg("cut to %ld bytes: %s", n, out);
+    }
+}
+
 /* Of a card's sound function alone no more can be told than that it sleeps. */
 static void dump_of_a_sound_function(void **state)
 {
@@ -524,6 +550,7 @@ int main(void)
         IN_TREE(libpci_never_ends_the_program),
         IN_TREE(a_dump_is_a_machine),
         IN_TREE(dump_of_a_guest),
+        IN_TREE(a_dump_cut_anywhere),
         IN_TREE(dump_of_a_sound_function),
         IN_TREE(hostile_dumps),
         IN_TREE(noise),
