@@ -94,7 +94,7 @@ prolog_healthcheck_SOURCES = prolog/healthcheck_main.c $(GUARD)
 prolog_healthcheck_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_gate_SOURCES = prolog/main.c prolog/verbs.h prolog/verb_accept.c prolog/verb_ack.c prolog/verb_baseline.c \
 	prolog/verb_census.c prolog/verb_check.c prolog/verb_healthcheck.c prolog/verb_job.c \
-	prolog/verb_links.c prolog/verb_machine.c prolog/verb_undrain.c prolog/verb_watch.c
+	prolog/verb_links.c prolog/verb_machine.c prolog/verb_snapshot.c prolog/verb_undrain.c prolog/verb_watch.c
 prolog_gate_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_gate_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)
 prolog_gate_LDADD = libpipc-gate.la libpipc-cli.la

@@ -32,13 +32,14 @@ static const struct verb {
     {"census", pipc__verb_census},
     {"install-links", pipc__verb_links},
     {"job", pipc__verb_job},
+    {"snapshot", pipc__verb_snapshot},
     {"watch", pipc__verb_watch},
     {"gate", pipc__verb_gate},
     {"job-end", pipc__verb_job_end},
 };
 #define VERBS                                                                                      \
     "check, baseline, ack, explain, prolog, epilog, healthcheck, accept, undrain, census, job, "   \
-    "watch or install-links"
+    "snapshot, watch or install-links"
 
 static void print_codes(void)
 {
@@ -70,7 +71,9 @@ static const pipc__cli_section_t all_options[] = {
     {"census: count what is drained, and drain within max_drain", pipc__census_options},
     {"install-links: make " PIPC__LINK_NAME " in Slurm's folders", pipc__links_options},
     {"job: what a job that has ended saw of the links", pipc__job_options},
-    {"watch: look again and again, print and record what changes", pipc__watch_options},
+    {"snapshot: look at all, and leave it for jobs and prologs\n\n"
+     "watch: look again and again, print and record what changes",
+     pipc__watch_options},
     {NULL, NULL},
 };
 
@@ -88,10 +91,12 @@ const pipc__cli_t pipc__health_cli = {
              "       " PIPC__HEALTH_NAME " census [OPTION...]\n"
              "       " PIPC__HEALTH_NAME " install-links [OPTION...]\n"
              "       " PIPC__HEALTH_NAME " job [--json] ID\n"
+             "       " PIPC__HEALTH_NAME " snapshot\n"
              "       " PIPC__HEALTH_NAME " watch [OPTION...]",
     .about = "Judge the PCIe links of this machine's GPUs, and keep jobs off nodes with a fault.\n",
     .sections = all_options,
-    .after = "Exit status of check: 0 ok or note, 1 warn, 2 drain, 3 unknown, 64 wrong usage.\n"
+    .after = "Exit status of check and snapshot: 0 ok or note, 1 warn, 2 drain, 3 unknown,\n64 "
+             "wrong usage.\n"
              "baseline diff: 0 the same, 1 it differs, 3 it cannot be told.\n"
              "prolog: 0, or 1 to refuse the node; epilog, healthcheck: 0.\n\nCodes:\n",
     .more = print_codes,

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "prolog/counters.h"
+#include "prolog/gpus.h"
 #include "prolog/output.h"
 #include "prolog/state.h"
 
@@ -109,7 +110,9 @@ pipc_status_t pipc__keep_check(const pipc__run_t *run, const pipc__config_t *con
                                const pipc__findings_t *findings, pipc__error_t *err)
 {
     json_t *json = whole(config, all, findings);
-    char *text = json ? json_dumps(json, JSON_INDENT(2)) : NULL;
+    json_t *gpus = pipc__gpus_of_machine(run->dir, run->owner, config->sysroot, findings);
+    bool ok = json && !json_object_set_new(json, "gpus", gpus);
+    char *text = ok ? json_dumps(json, JSON_INDENT(2)) : NULL;
     pipc_status_t st = PIPC_ERR_NOMEM;
 
     json_decref(json);

@@ -2,7 +2,7 @@
  * It is the cache of the prologs that follow, and what a job's own programs may believe.
  *
  * The JSON of output.h with: version, boot_id, sysroot, mode, time (UTC), uptime (seconds since
- * boot, which no clock setting moves), look ("all" or "links").
+ * boot, which no clock setting moves), look ("all" or "links"), gpus (gpus.h).
  */
 #ifndef PIPC_PROLOG_SNAPSHOT_H
 #define PIPC_PROLOG_SNAPSHOT_H

@@ -42,6 +42,7 @@ int pipc__verb_gate(int argc, char **argv); /* called by pipc__prolog() alone */
 int pipc__verb_job(int argc, char **argv);
 int pipc__verb_job_end(int argc, char **argv); /* called by pipc__epilog_report() alone */
 int pipc__verb_links(int argc, char **argv);
+int pipc__verb_snapshot(int argc, char **argv);
 int pipc__verb_watch(int argc, char **argv);
 
 /* Options that say which machine is meant, and by whose limits: for every verb that looks at one.

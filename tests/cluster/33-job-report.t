@@ -15,7 +15,6 @@ gate_node n1 16
 machine=$(gate_folder n1)/machine/sys
 port=$machine/devices/pci0000:00/0000:00:01.0
 gpu=$port/0000:01:00.0
-on_node n1 sh -c 'mkdir -p /var/lib/pcie-ipc && mount -t tmpfs -o mode=755 tmpfs /var/lib/pcie-ipc'
 mkdir -p "$machine/bus/pci_express/drivers/aer/0000:00:01.0:pcie002"
 
 # put FILE TEXT: whole or not at all, since somebody looks ten times a second
@@ -99,6 +98,13 @@ test_expect_success 'nor see whose jobs there were' '! as 4321 ls /var/lib/pcie-
 is 'root can' "$(on_node n1 pcie-ipc-health job "$long" | cmp - long.txt && echo same)" same
 is 'an epilog without a prolog ends well' "$(SLURM_JOB_ID=4000000000 SLURM_JOB_UID=4321 on_node n1 "$folder/epilog"; echo $?)" 0
 like 'and says what it does not know' "$(as 4321 pcie-ipc-health job 4000000000)" '^job 4000000000: beginning not known'
+
+# --- what jobs are told beforehand -------------------------------------------------------------------------------
+width 16
+test_expect_success 'a snapshot tells lanes that went and came back' '
+    { on_node n1 pcie-ipc-health snapshot >out; test $? = 1; } && grep -q "0000:01:00.0: lost lanes 2 times in the last day, down to x8.*(PCI031, warn)" out'
+is 'everybody reads it, for each GPU' "$(as 4321 cat /run/pcie-ipc/health.json | tr -d ' \n' | grep -o '"gpus":.*\]')" \
+    '"gpus":[{"address":"0000:01:00.0","verdict":"warn","width":16,"mts":2500}]'
 
 # --- the watch's end -------------------------------------------------------------------------------------------
 test_expect_success 'the record is summed up for a job' '

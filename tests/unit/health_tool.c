@@ -57,7 +57,7 @@ static void exit_status_and_errors(void **state)
         {"check --help", 0, "Usage: pcie-ipc-health"},
         {"", 64,
          "pcie-ipc-health: no verb: use check, baseline, ack, explain, prolog, epilog, "
-         "healthcheck, accept, undrain, census, job, watch or install-links; see"},
+         "healthcheck, accept, undrain, census, job, snapshot, watch or install-links; see"},
         {"look", 64, "pcie-ipc-health: look: use check"},
         {"--json check", 64, "--json: a verb comes first"},
         {"check more", 64, "more: unexpected argument"},
@@ -81,6 +81,8 @@ static void exit_status_and_errors(void **state)
         {"job 7 8", 64, "8: unexpected argument"},
         {"job 4000000000", 3, "there is no report of job 4000000000 on this node"},
         {"job-end 7", 64, "job-end: the epilog's own way in"},
+        {"snapshot --json", 64, "--json: no such option"},
+        {"snapshot now", 64, "now: unexpected argument"},
         {"watch --interval=10ms", 64, "--interval: a time from 100ms to 1d, as 10s"},
         {"watch --interval=10x", 64, "--interval: a time from"},
         {"watch --interval=2d", 64, "--interval: a time from"},
