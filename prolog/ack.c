@@ -126,7 +126,8 @@ static bool take_code(const char *value, int *out)
 
 static bool take_text(const char *value, char *out, size_t cap)
 {
-    return (size_t)snprintf(out, cap, "%s", value) < cap;
+    pipc__ini_plain(out, cap, value);
+    return strcmp(out, value) == 0;
 }
 
 static bool take_value(pipc__ack_t *a, int key, const char *value)

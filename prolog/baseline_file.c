@@ -123,9 +123,11 @@ bool pipc__baseline_value(const pipc__baseline_entry_t *entry, const char *key,
     return print_value(entry, id_of("device", key), out, PIPC__BASELINE_VALUE_MAX);
 }
 
+/* What is no plain text would not be written as it was read. */
 static bool take_text(const char *value, char *out, size_t cap)
 {
-    return *value && (size_t)snprintf(out, cap, "%s", value) < cap;
+    pipc__ini_plain(out, cap, value);
+    return *value && strcmp(out, value) == 0;
 }
 
 static bool take_word(const char *value, const char *const *words, int *out)

@@ -527,6 +527,9 @@ static void wrong_text_is_refused_whole(void **state)
         {ENTRY "memory_bar = 99999999999 MiB\n", "memory_bar: wrong value"},
         {ENTRY "memory_bar = MiB\n", "memory_bar: wrong value"},
         {ENTRY "uuid = GPU-00000000-0000-0000-0000-0000000000000000000000\n", "uuid: wrong value"},
+        {ENTRY "slot =;3\n", "slot: wrong value"}, /* written, it would be a comment */
+        {ENTRY "slot = a\tb\n", "slot: wrong value"},
+        {ENTRY "slot = \xe2\x82\xac\n", "slot: wrong value"},
         {ENTRY "colour = red\n", "there is no key \"colour\""},
         {ENTRY "width\n", "line 4: neither"},
     };
