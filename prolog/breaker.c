@@ -79,7 +79,8 @@ static const char *opens(const pipc__finding_t *f)
         return pipc__codes[f->code].name;
     if (f->severity == PIPC__SEV_UNKNOWN)
         return "";
-    return f->code == PIPC__CODE_SPEED ? SLOW_LINK : NULL;
+    /* One that was woken, and rose, has nothing that is expected of it any more. */
+    return f->code == PIPC__CODE_SPEED && f->expected[0] ? SLOW_LINK : NULL;
 }
 
 /* Was @entry, which is open, left open by this look too? */

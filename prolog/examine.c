@@ -12,6 +12,7 @@
 #include "prolog/counters.h"
 #include "prolog/output.h"
 #include "prolog/said.h"
+#include "prolog/scope.h"
 #include "prolog/snapshot.h"
 #include "prolog/start.h"
 #include "prolog/state.h"
@@ -59,11 +60,30 @@ static pipc_status_t breaker(const pipc__gate_t *gate, const pipc__config_t *con
     return held < 0 ? PIPC_ERR_NOMEM : PIPC_OK;
 }
 
+/* Only GPUs that a job is to have are woken: nobody else can be on them, or be about to. */
+static pipc__wake_t wake_of(const pipc__gate_t *gate, const pipc__config_t *config,
+                            const pipc__exam_t *exam)
+{
+    pipc__wake_t wake = {.mode = (pipc__wake_mode_t)config->wake,
+                         .sysroot = config->sysroot,
+                         .deadline_ms = config->deadline * 1000 / 2,
+                         .nvml = gate->nvml,
+                         .cuda = gate->cuda};
+
+    if (wake.mode == PIPC__WAKE_COPY)
+        wake.gpus = pipc__scope_gpus(config->sysroot, exam->gpus);
+    if (wake.mode == PIPC__WAKE_COPY && !wake.gpus)
+        wake.mode = PIPC__WAKE_NVML;
+    return wake;
+}
+
 static pipc_status_t look(const pipc__gate_t *gate, const pipc__config_t *config,
                           pipc__exam_t *exam, FILE *say)
 {
+    const pipc__wake_t wake = wake_of(gate, config, exam);
     const pipc__machine_t source = {.sysroot = config->sysroot,
                                     .all = exam->all,
+                                    .wake = &wake,
                                     .limits = {gate->limits, gate->owner},
                                     .past = {gate->run, gate->state, gate->owner, true},
                                     .baseline = {gate->baseline, gate->owner},

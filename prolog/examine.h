@@ -15,14 +15,16 @@
 typedef struct pipc__gate {
     const char *config, *limits, *baseline, *run, *state;
     uid_t owner;
+    const char *nvml, *cuda; /* libraries; NULL: the driver's own */
 } pipc__gate_t;
 
 /* pipc__config_read(); what is wrong is told once and then hourly. */
 void pipc__exam_config(const pipc__gate_t *gate, pipc__config_t *config, FILE *say);
 
 typedef struct pipc__exam {
-    bool all;   /* look at everything, not at links alone */
-    bool fresh; /* look now, however young the last look is */
+    bool all;         /* look at everything, not at links alone */
+    bool fresh;       /* look now, however young the last look is */
+    const char *gpus; /* of the job that is to start, as slurmd names them; NULL or "": none */
 
     pipc__findings_t findings; /* what may be acted on */
     pipc__severity_t seen;     /* the verdict before the breaker; of a fresh look alone */

@@ -58,7 +58,7 @@ static void print(const pipc__gate_t *gate, const pipc__findings_t *findings, bo
 int pipc__gate_run(const pipc__gate_t *gate, const char *nonce, const char *gpus, FILE *say,
                    FILE *record)
 {
-    pipc__exam_t exam = {.all = false};
+    pipc__exam_t exam = {.gpus = gpus};
     pipc__config_t config;
     int written = -1;
 

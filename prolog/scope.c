@@ -115,3 +115,18 @@ pipc__severity_t pipc__scope_verdict(const char *sysroot, const char *gpus,
             worst = findings->list[i].severity;
     return worst;
 }
+
+const char *const *pipc__scope_gpus(const char *sysroot, const char *gpus)
+{
+    static gpus_t g;
+    static const char *names[GPUS_MAX + 1];
+    int n = 0;
+
+    if (!gpus || !*gpus || !read_gpus(sysroot, &g) || !read_job(gpus, &g))
+        return NULL;
+    for (int i = 0; i < g.n; i++)
+        if (g.of_job[i])
+            names[n++] = strrchr(g.path[i], '/') ? strrchr(g.path[i], '/') + 1 : g.path[i];
+    names[n] = NULL;
+    return names;
+}

@@ -14,4 +14,8 @@
 pipc__severity_t pipc__scope_verdict(const char *sysroot, const char *gpus,
                                      const pipc__findings_t *findings);
 
+/* The addresses of these GPUs, NULL-ended, good until the next call; NULL where they cannot be told
+ * as above. */
+const char *const *pipc__scope_gpus(const char *sysroot, const char *gpus);
+
 #endif

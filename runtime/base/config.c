@@ -12,6 +12,7 @@
 
 static const char *const modes[] = {"report", "enforce", NULL};
 static const char *const scopes[] = {"node", "job", NULL};
+static const char *const wakes[] = {"never", "nvml", "copy", NULL};
 static const char *const undrains[] = {"auto", "never", NULL};
 
 #define AT(field) offsetof(pipc__config_t, field)
@@ -28,6 +29,9 @@ const pipc__config_key_t pipc__config_keys[] = {
     {"gate", "deadline", PIPC__CONFIG_NUMBER, "3", NULL, 1, 60, AT(deadline),
      "Seconds that a prolog takes at most, from the second one after a change on; slurmd calls it "
      "hung 2 s before MessageTimeout"},
+    {"gate", "wake", PIPC__CONFIG_ENUM, "never", wakes, 0, 0, AT(wake),
+     "How a slow link is told from an idle one: never; nvml, which asks and touches no GPU; copy, "
+     "which wakes the GPUs of the starting job, and asks elsewhere"},
     {"gate", "sysroot", PIPC__CONFIG_PATH, "/", NULL, 0, 0, AT(sysroot),
      "The machine that the prolog reads: the folder that holds sys and proc; other than / for "
      "trials only"},

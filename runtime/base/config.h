@@ -31,6 +31,7 @@ typedef struct pipc__config {
     int scope;                           /* PIPC__SCOPE_... */
     int cache;                           /* seconds that a check stays good for other prologs */
     int deadline;                        /* seconds that a prolog takes at most */
+    int wake;                            /* pipc__wake_mode_t */
     char sysroot[PIPC__CONFIG_PATH_MAX]; /* the machine that is read; "/" is this one */
 
     int undrain;                        /* PIPC__UNDRAIN_... */

@@ -52,6 +52,7 @@ static void assert_defaults(const pipc__config_t *c)
     assert_int_equal(c->cache, 10);
     assert_string_equal(c->sysroot, "/");
     assert_int_equal(c->scope, PIPC__SCOPE_NODE);
+    assert_int_equal(c->wake, 0);
     assert_int_equal(c->deadline, 3);
     assert_int_equal(c->undrain, PIPC__UNDRAIN_AUTO);
     assert_int_equal(c->max_drain.n, 0);
@@ -87,7 +88,7 @@ static void absent_is_default(void **state)
 static void keys_are_read(void **state)
 {
     static const char text[] = "# why\n\n[gate]\nmode = enforce ; why\ncache=0\nsysroot = /a b\n"
-                               "scope = job\ndeadline = 5\n[slurm]\nundrain = never\n"
+                               "scope = job\ndeadline = 5\nwake = copy\n[slurm]\nundrain = never\n"
                                "max_drain = 10%\ncensus = gpu-01.rack2\nconf = /opt/slurm.conf\n";
     pipc__config_t c;
     pipc__error_t err = {PIPC_OK, ""};
@@ -99,6 +100,7 @@ static void keys_are_read(void **state)
     assert_int_equal(c.cache, 0);
     assert_string_equal(c.sysroot, "/a b");
     assert_int_equal(c.scope, PIPC__SCOPE_JOB);
+    assert_int_equal(c.wake, 2);
     assert_int_equal(c.deadline, 5);
     assert_int_equal(c.undrain, PIPC__UNDRAIN_NEVER);
     assert_int_equal(c.max_drain.n, 10);

@@ -490,7 +490,8 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/wake tests/unit/stress
 check_LTLIBRARIES += tests/unit/gpu_fake.la
 endif
-tests_unit_wake_SOURCES = tests/unit/wake.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_wake_SOURCES = tests/unit/wake.c tests/unit/health_tree.c tests/unit/health_tree.h prolog/wake_look.c
+tests_unit_wake_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_WAKE_RAISE_MS=50
 tests_unit_wake_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_wake_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 EXTRA_tests_unit_wake_DEPENDENCIES = tests/unit/gpu_fake.la

@@ -12,6 +12,9 @@
 #include <cmocka.h>
 
 #include "prolog/check.h"
+#include "prolog/gate.h"
+#include "prolog/prolog.h"
+#include "runtime/base/config.h"
 #include "tests/unit/health_tree.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -249,6 +252,88 @@ static void without_a_wish_no_driver_is_opened(void **state)
     assert_int_equal(pipc__wake_parse("always"), -1);
 }
 
+/* ---- the prolog ---------------------------------------------------------------------------- */
+
+static char said[4096];
+
+/* The prolog of a job on GPUs @gpus: does it refuse the node? */
+static bool refuses(const char *wake, const char *gpus)
+{
+    char config[128], run[128], state[128], text[512], record[128] = "";
+    const pipc__gate_t gate = {.config = config,
+                               .run = run,
+                               .state = state,
+                               .owner = geteuid(),
+                               .nvml = fake,
+                               .cuda = fake};
+    FILE *say = tmpfile(), *out = tmpfile();
+
+    snprintf(config, sizeof(config), "%s/etc/pcie-ipc.conf", tree);
+    snprintf(run, sizeof(run), "%s/run", tree);
+    snprintf(state, sizeof(state), "%s/kept", tree);
+    snprintf(text, sizeof(text),
+             "[gate]\nmode = enforce\nsysroot = %s\ncache = 0\ndeadline = 60\nwake = %s\n", tree,
+             wake);
+    tree_put("etc/pcie-ipc.conf", text, strlen(text));
+    assert_int_equal(pipc__gate_run(&gate, "n0", gpus, say, out), 0);
+    rewind(out);
+    assert_non_null(fgets(record, sizeof(record), out));
+    rewind(say);
+    said[fread(said, 1, sizeof(said) - 1, say)] = '\0';
+    fclose(out);
+    fclose(say);
+    return strcmp(record, "pcie-ipc-verdict 1 n0 refuse\n") == 0;
+}
+
+static void put_minors(void)
+{
+    tree_put("proc/driver/nvidia/gpus/0000:01:00.0/information", "Device Minor: 0\n", 16);
+    tree_put("proc/driver/nvidia/gpus/0000:02:00.0/information", "Device Minor: 1\n", 16);
+}
+
+/* A link that rose once and then does not is a fault of the node; only the job's GPU is touched. */
+static void a_prolog_wakes_the_jobs_gpus(void **state)
+{
+    (void)state;
+    put_minors();
+    setenv("FAKE_LINK", link_file, 1);
+    assert_false(refuses("copy", "0"));
+    assert_string_equal(touched_gpus(), "0000:01:00.0\n");
+    tree_gpu(1, 16); /* it idles again */
+    unsetenv("FAKE_LINK");
+    assert_true(refuses("copy", "0"));
+    assert_string_equal(touched_gpus(), "0000:01:00.0\n");
+    assert_false(refuses("copy", "1")); /* that one never passed: the breaker holds it */
+    assert_string_equal(touched_gpus(), "0000:02:00.0\n");
+    if (!strstr(said, "0000:02:00.0: link stays at 2.5 GT/s") || !strstr(said, "breaker"))
+        fail_msg("\"%s\" does not say that the breaker holds it", said);
+}
+
+/* Whose GPUs are not known are asked about, and not touched; without the key nothing is asked. */
+static void a_prolog_touches_no_others(void **state)
+{
+    (void)state;
+    put_minors();
+    setenv("FAKE_GPU", "p8", 1);
+    assert_false(refuses("copy", ""));
+    assert_false(refuses("copy", "7"));
+    assert_false(refuses("nvml", "0"));
+    setenv("FAKE_GPU", "crash", 1);
+    assert_false(refuses("never", "0"));
+    assert_string_equal(touched_gpus(), "");
+}
+
+static void the_key_has_the_names_of_the_option(void **state)
+{
+    const pipc__config_key_t *k = pipc__config_keys;
+
+    (void)state;
+    while (strcmp(k->key, "wake") != 0)
+        k++;
+    for (int i = 0; k->values[i] || pipc__wake_names[i]; i++)
+        assert_string_equal(k->values[i], pipc__wake_names[i]);
+}
+
 int main(void)
 {
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, two_idle_gpus, tree_remove)
@@ -261,6 +346,9 @@ int main(void)
         IN_TREE(nothing_is_touched_that_is_not_free),
         IN_TREE(a_driver_that_hangs_or_crashes_is_left_behind),
         IN_TREE(without_a_wish_no_driver_is_opened),
+        IN_TREE(a_prolog_wakes_the_jobs_gpus),
+        IN_TREE(a_prolog_touches_no_others),
+        cmocka_unit_test(the_key_has_the_names_of_the_option),
     };
 
     if (!getenv("PIPC_BUILDDIR")) {
