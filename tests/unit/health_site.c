@@ -15,6 +15,7 @@
 
 #include "prolog/ack.h"
 #include "prolog/check.h"
+#include "prolog/examine.h"
 #include "tests/unit/health_tree.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -135,8 +136,8 @@ static void sick_machines_teach_nothing(void **state)
     expect("baseline learn --sysroot=. --output=b.conf", 1, "no GPU is here");
     tree_gpu(1, 16);
     tree_gpu(2, 8); /* of 16 that both ends can do */
-    expect("baseline learn --sysroot=. --output=b.conf", 1, "(PCI001, drain)\n");
-    expect("baseline learn --sysroot=. --output=b.conf", 1, "nothing was learned from a machine");
+    expect("baseline learn --sysroot=. --output=b.conf", 1,
+           "(PCI001, drain)\npcie-ipc-health: nothing was learned from a machine");
     expect("baseline show b.conf", 3, "b.conf: cannot be opened");
     put("limits.conf", "[device 0000:02:00.0]\nwidth = 8\n"); /* as it is meant */
     expect("baseline learn --sysroot=. --limits=limits.conf --output=a.conf", 0, "4 devices");
@@ -233,6 +234,40 @@ static void as_a_prolog_looks(void **state)
     assert_int_equal(chmod(baseline, 0666), 0);
     checked(&m, out, sizeof(out));
     assert_string_equal(out, "warn PCI033 PCI033");
+}
+
+/* The gate's own look goes by the files that it is told of. */
+static void as_the_gate_looks(void **state)
+{
+    char run_folder[128], kept[128], limits[128], baseline[128];
+    pipc__gate_t gate = {.limits = limits,
+                         .baseline = baseline,
+                         .run = run_folder,
+                         .state = kept,
+                         .owner = geteuid()};
+    pipc__exam_t exam = {.fresh = true};
+    pipc__config_t config;
+
+    (void)state;
+    snprintf(run_folder, sizeof(run_folder), "%s/run", tree);
+    snprintf(kept, sizeof(kept), "%s/kept", tree);
+    snprintf(limits, sizeof(limits), "%s/limits.conf", tree);
+    snprintf(baseline, sizeof(baseline), "%s/baseline.conf", tree);
+    slot(1, 16);
+    put("proc/cpuinfo", "flags : fpu\n");
+    put("limits.conf", "[severity]\nPCI003 = off\n");
+    assert_int_equal(chmod(limits, 0644), 0);
+    expect("baseline learn --sysroot=. --output=baseline.conf", 0, "2 devices");
+    pipc__config_default(&config);
+    snprintf(config.sysroot, sizeof(config.sysroot), "%s", tree);
+    assert_int_equal(pipc__examine(&gate, &config, &exam, stderr), PIPC_OK);
+    assert_int_equal(exam.findings.verdict, PIPC__OK); /* which the breaker wants to have seen */
+    pipc__findings_free(&exam.findings);
+    slot(1, 8);
+    assert_int_equal(pipc__examine(&gate, &config, &exam, stderr), PIPC_OK);
+    assert_int_equal(exam.findings.verdict, PIPC__DRAIN);
+    assert_int_equal(exam.findings.list[0].code, PIPC__CODE_LANES);
+    pipc__findings_free(&exam.findings);
 }
 
 /* ---- acknowledgements ---------------------------------------------------------------------- */
@@ -380,6 +415,7 @@ int main(void)
         IN_TREE(where_it_is_written),
         IN_TREE(who_it_is),
         IN_TREE(as_a_prolog_looks),
+        IN_TREE(as_the_gate_looks),
         IN_TREE(records_of_the_past),
         cmocka_unit_test(a_note_until_it_changes),
         cmocka_unit_test(wrong_acks_are_refused_whole),
