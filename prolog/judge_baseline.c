@@ -19,12 +19,15 @@ typedef struct past {
 
 /* ---- one link ------------------------------------------------------------------------------ */
 
-/* One fault, one line: what judge.c has told by the ends of the link is not told again. */
-static bool is_told(const past_t *p, const pipc__fact_t *f, pipc__code_t code)
+/* One fault, one line: what judge.c has told by the ends of the link is not told again, unless
+ * it is worse here. */
+static bool is_told(const past_t *p, const pipc__fact_t *f, pipc__severity_t most)
 {
+    pipc__severity_t own = p->j.limits->severity[PIPC__CODE_LANES];
+
     for (int i = 0; i < p->j.out->n; i++) {
         const pipc__finding_t *x = &p->j.out->list[i];
-        if (x->code == code && x->severity >= p->j.limits->severity[PIPC__CODE_LANES] &&
+        if (x->code == PIPC__CODE_WIDTH && x->severity >= (own < most ? own : most) &&
             strcmp(x->object, f->name) == 0)
             return true;
     }
@@ -49,11 +52,13 @@ static void judge_lanes(past_t *p, const pipc__baseline_entry_t *then,
     char want[64];
 
     if (now->width < 0 || then->width < 0 || now->width >= then->width ||
-        pipc__judge_excused(&p->j, port, f, now->width) || is_told(p, f, PIPC__CODE_WIDTH))
+        pipc__judge_excused(&p->j, port, f, now->width))
         return;
     /* A hypervisor's port may say anything; a NIC is told, not acted upon. */
     if (p->j.facts->virtual_machine || !serves_gpu(p->j.facts, f))
         most = PIPC__WARN;
+    if (is_told(p, f, most))
+        return;
     snprintf(want, sizeof(want), "x%d as in the baseline", then->width);
     pipc__judge_find(&p->j, PIPC__CODE_LANES, most, f, want, "link is x%d", now->width);
 }

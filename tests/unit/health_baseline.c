@@ -194,6 +194,10 @@ static void nic_lanes(machine_t *m)
 {
     lanes(m, NIC, 8, 8);
 }
+static void nic_lost_lanes(machine_t *m)
+{
+    lanes(m, NIC, 8, 16);
+}
 static void nic_switch_lanes(machine_t *m)
 {
     for (int i = NIC_ROOT; i <= NIC_UP; i++)
@@ -321,6 +325,7 @@ static void what_has_changed(void **state)
         {"both ends can do less", lower_ability, NODE, NULL, "warn PCI027:41 PCI027:41"},
         {"a smaller BAR", smaller_bar, NODE, NULL, "warn PCI027:41"},
         {"a NIC's lanes", nic_lanes, NODE, NULL, "warn PCI026:23"},
+        {"... told by the ends, once", nic_lost_lanes, NODE, NULL, "warn PCI001:23"},
         {"of a switch with no GPU below", nic_switch_lanes, NODE, NULL, "warn PCI026:21"},
 
         {"a GPU gone", gpu_gone, NODE, NULL, "drain PCI029:61"},
