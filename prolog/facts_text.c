@@ -136,6 +136,16 @@ static pipc_status_t take_prose(reader_t *r, const char *from, pipc__error_t *er
     return PIPC_OK;
 }
 
+/* As a patch or a mail has it: behind "+", or "> ". */
+static const char *unquoted(const char *line)
+{
+    if (*line == '+')
+        return line + 1;
+    if (*line != '>')
+        return line;
+    return line + (line[1] == ' ' ? 2 : 1);
+}
+
 static pipc_status_t one_line(reader_t *r, const char *line, const char *from, pipc__error_t *err)
 {
     pipc__pci_addr_t addr;
@@ -143,7 +153,7 @@ static pipc_status_t one_line(reader_t *r, const char *line, const char *from, p
     pipc_status_t st;
 
     r->line++;
-    line += *line == '+' ? 1 : 0;
+    line = unquoted(line);
     if (pipc__text_tells_acs(line))
         return take_prose(r, from, err);
     if (line[strspn(line, " \t")] == '\0' || *line == '#') {

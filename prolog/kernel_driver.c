@@ -51,6 +51,11 @@ static const struct {
     {"RmInitAdapter failed", PIPC__EVENT_NO_START},
     {"rm_init_adapter failed", PIPC__EVENT_NO_START},
     {"Fatal error during GPU init", PIPC__EVENT_NO_START},
+    {"BAR1 is 0M", PIPC__EVENT_NO_START},
+    {"nvidia: probe of 0", PIPC__EVENT_NO_START}, /* before 6.8 */
+    {"amdgpu: probe of 0", PIPC__EVENT_NO_START},
+    {"probe with driver nvidia failed", PIPC__EVENT_NO_START},
+    {"probe with driver amdgpu failed", PIPC__EVENT_NO_START},
     {"uncorrectable hardware error", PIPC__EVENT_HARDWARE},
     {"GPU Recovery Failed", PIPC__EVENT_GIVEN_UP},
     {"GPU reset end with ret = -", PIPC__EVENT_GIVEN_UP},
@@ -68,9 +73,10 @@ static bool name_of(const pipc__kernel_log_t *log, const char *line, char name[P
     return true;
 }
 
-/* "0 uncorrectable hardware errors" is a count that is well. */
+/* "0 uncorrectable hardware errors", "0 new uncorrectable ...": a count that is well. */
 static bool counts_none(const char *line, const char *at)
 {
+    at -= at - line >= 4 && strncmp(at - 4, "new ", 4) == 0 ? 4 : 0;
     return at - line >= 3 && strncmp(at - 3, " 0 ", 3) == 0;
 }
 

@@ -14,7 +14,7 @@ bool pipc__kernel_log_address(const char *text, pipc__pci_addr_t *addr)
 
     for (const char *p = text; *p; p++) {
         size_t n = strspn(p, part);
-        if (n == 0)
+        if (n == 0 || *p == ':' || *p == '.') /* as in "(PCI:0000:41:00.0)" */
             continue;
         while (n > 0 && (p[n - 1] == ':' || p[n - 1] == '.')) /* punctuation after it */
             n--;

@@ -205,7 +205,8 @@ bool pipc__kernel_take_port(pipc__kernel_log_t *log, const char *line)
         firmware_status(log, line) || link_event(log, line) || limited(log, line) ||
         retrained(log, line) || bus_bit(log, line))
         return true;
-    if (!strstr(line, "DPC: containment event") || !pipc__kernel_name(line, name))
+    if (!strcasestr(line, "DPC") || !strstr(line, "containment event") ||
+        !pipc__kernel_name(line, name))
         return false;
     pipc__kernel_announce(log, name, PIPC__EVENT_UNCORRECTED);
     return true;

@@ -79,6 +79,10 @@ static const said_t table[] = {
      AER "DPC: containment event, status:0x1f01 source:0x0000\n" AER
          "DPC: unmasked uncorrectable error detected\n",
      "warn 0000:16:02.0:PCI019", NULL},
+    {"containment, 4.x", "dpc 0000:16:02.0:pcie010: DPC containment event, status:0x1f09\n",
+     "warn 0000:16:02.0:PCI019", NULL},
+    {"a domain of VMD's", "pcieport 10000:e0:06.0: AER: Corrected error received: 10000:e1:00.0\n",
+     "warn 10000:e1:00.0:PCI019", NULL},
     {"recovery failed", AER "AER: device recovery failed\n", "warn 0000:16:02.0:PCI019",
      "its driver lost it, says the log"},
     /* links */
@@ -171,6 +175,11 @@ static const said_t table[] = {
      "NVRM: The NVIDIA GPU 0000:41:00.0\nNVRM: (PCI ID: 10de:1b06)\n"
      "NVRM: installed in this system has\nNVRM: fallen off the bus and is not responding.\n",
      "warn 0000:41:00.0:PCI019", "its driver lost it, says the log"},
+    {"its BAR has no place", "NVRM: BAR1 is 0M @ 0x0 (PCI:0000:41:00.0)\n",
+     "warn 0000:41:00.0:PCI023", NULL},
+    {"did not start, says the kernel",
+     "nvidia 0000:41:00.0: probe with driver nvidia failed with error -1\n",
+     "warn 0000:41:00.0:PCI023", NULL},
     {"did not start", "NVRM: GPU 0000:41:00.0: RmInitAdapter failed! (0x24:0xffff:1220)\n",
      "warn 0000:41:00.0:PCI023", "its driver could not start it"},
     {"nvidia-smi",
@@ -189,7 +198,8 @@ static const said_t table[] = {
      "warn 0000:88:00.0:PCI019", NULL},
     {"AMD's driver counts",
      "amdgpu 0000:c3:00.0: amdgpu: 1 uncorrectable hardware errors detected in umc block\n"
-     "amdgpu 0000:c4:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block\n",
+     "amdgpu 0000:c4:00.0: amdgpu: 0 uncorrectable hardware errors detected in umc block\n"
+     "amdgpu 0000:c5:00.0: amdgpu: 0 new uncorrectable hardware errors detected in gfx block\n",
      "warn 0000:c3:00.0:PCI023", "its driver counted errors of the chip"},
     {"AMD's driver could not reset", "amdgpu 0000:c3:00.0: amdgpu: GPU Recovery Failed: -19\n",
      "warn 0000:c3:00.0:PCI023", NULL},

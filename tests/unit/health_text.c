@@ -70,6 +70,13 @@ static const pasted_t pasted[] = {
     {"idle at Gen1", PORT(IDLE) "\n" CARD("41", IDLE), "note 0000:41:00.0:PCI003"},
     {"width lost", PORT(NARROW) "\n" CARD("41", NARROW),
      "drain 0000:41:00.0:PCI001 0000:41:00.0:PCI003"},
+    {"width lost, in a mail",
+     "> 40:01.1 PCI bridge: Intel\n> \tBus: primary=40, secondary=41\n>\n"
+     "> 41:00.0 3D controller [0302]: NVIDIA GA100 [A100] [10de:20f1] (rev a1)\n"
+     ">\tLnkCap: Port #0, Speed 16GT/s, Width x16\n"
+     ">\tLnkCtl: ASPM Disabled\n>\tLnkSta: Speed 16GT/s, Width x4 (downgraded)\n"
+     "> 40:01.1 PCI bridge\n> Express (v2) Root Port\n> LnkCap: Speed 16GT/s, Width x16\n",
+     "drain 0000:41:00.0:PCI001"},
     {"width lost; no empty line between", PORT(NARROW) CARD("41", NARROW),
      "drain 0000:41:00.0:PCI001 0000:41:00.0:PCI003"},
     {"narrow without its port", CARD("41", NARROW),
