@@ -2,14 +2,13 @@
 #include "prolog/gate.h"
 
 #include <stdbool.h>
-#include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "prolog/prolog.h"
 #include "prolog/reason.h"
 #include "prolog/said.h"
 #include "prolog/scope.h"
+#include "prolog/snapshot.h"
 #include "prolog/state.h"
 
 /* Why a verdict of drain does not keep the job away; NULL: it does. */
@@ -31,14 +30,13 @@ static const char *why_not(const pipc__config_t *config, const pipc__findings_t 
 static void keep_refusal(const pipc__gate_t *gate, const pipc__findings_t *findings)
 {
     char text[PIPC__REASON_MAX + 32], reason[PIPC__REASON_MAX];
-    int dir;
+    pipc__run_t run;
 
-    if (pipc__state_open(gate->run, gate->owner, &dir, NULL))
-        return;
     pipc__reason(findings, reason);
     int n = snprintf(text, sizeof(text), "%lld %s", (long long)time(NULL), reason);
-    pipc__state_write(dir, PIPC__REFUSED_FILE, 0644, text, (size_t)n, NULL);
-    close(dir);
+    if (pipc__run_open(&run, gate->run, gate->owner, NULL) == PIPC_OK)
+        pipc__state_write(run.dir, PIPC__REFUSED_FILE, 0644, text, (size_t)n, NULL);
+    pipc__run_close(&run);
 }
 
 /* What there is to say, when it is new; a refusal always, for Slurm logs it with the node's. */

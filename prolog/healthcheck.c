@@ -1,7 +1,6 @@
 /* prolog/healthcheck.c - see healthcheck.h */
 #include "prolog/healthcheck.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -14,7 +13,6 @@
 #include "prolog/drained.h"
 #include "prolog/said.h"
 #include "prolog/state.h"
-#include "runtime/base/hash.h"
 
 #define LOCK "healthcheck.lock"
 #define SLURMS_OWN "Prolog error"
@@ -278,9 +276,6 @@ static void log_findings(const round_t *r, const char *why)
     const pipc__findings_t *found = &r->exam.findings;
 
     pipc__said_key(found, key);
-    if (key[0] && found->verdict == PIPC__DRAIN)
-        snprintf(key, sizeof(key), "%016" PRIx64,
-                 pipc__hash(pipc__hash(PIPC__HASH_INIT, key, strlen(key)), why, strlen(why)));
     if (!pipc__exam_due(&r->hc->gate, "said.healthcheck", key))
         return;
     pipc__exam_print(found, r->say);

@@ -41,31 +41,45 @@ static bool has(const char *state, const char *flag)
     return false;
 }
 
-/* " [root@2026-11-30T09:04:24]", which follows a reason: where it begins, or NULL. The last one of
- * that form, since a reason may have brackets of its own. */
-static const char *stamp(const char *from, char *out, size_t cap)
+/* "root@2026-11-30T09:04:24", of @n bytes */
+static bool is_stamp(const char *text, size_t n)
 {
-    const char *found = NULL;
+    static const char form[] = "0000-00-00T00:00:00";
+    const char *time = memchr(text, '@', n);
 
-    for (const char *p = from; (p = strstr(p, " [")); p++) {
-        size_t n = strcspn(p + 2, "] \n"), user = strcspn(p + 2, "@");
-        if (p[2 + n] != ']' || user == 0 || user + 1 >= n || n >= cap ||
-            strspn(p + 3 + user, "0123456789-:T") + user + 1 != n)
-            continue;
-        snprintf(out, cap, "%.*s", (int)n, p + 2);
-        found = p;
-    }
-    return found;
+    if (!time || time == text || n - (size_t)(time + 1 - text) != sizeof(form) - 1)
+        return false;
+    for (size_t i = 0; i < sizeof(form) - 1; i++)
+        if (form[i] == '0' ? time[1 + i] < '0' || time[1 + i] > '9' : time[1 + i] != form[i])
+            return false;
+    return true;
 }
 
+/* A reason ends with " [USER@TIME]": the last one, since somebody may have copied another reason
+ * with its own into it. What follows on the line are the fields that users of scontrol fill. One
+ * without that is no reason of ours, and somebody's all the same. */
 static void read_reason(const char *line, pipc__node_t *node)
 {
-    const char *at = strstr(line, " Reason=");
-    const char *end = at ? stamp(at, node->by, sizeof(node->by)) : NULL;
+    static const char *const behind[] = {" Comment=", " Extra="};
+    const char *at = strstr(line, " Reason="), *end;
 
-    if (!end)
+    if (!at)
         return;
     at += strlen(" Reason=");
+    end = at + strlen(at);
+    for (size_t i = 0; i < sizeof(behind) / sizeof(behind[0]); i++) {
+        const char *field = strstr(at, behind[i]);
+        end = field && field < end ? field : end;
+    }
+    const char *last = NULL;
+    for (const char *p = at - 1; (p = strstr(p, " [")) && p < end; p++) {
+        size_t n = strcspn(p + 2, "] ");
+        if (p[2 + n] == ']' && n < sizeof(node->by) && is_stamp(p + 2, n)) {
+            snprintf(node->by, sizeof(node->by), "%.*s", (int)n, p + 2);
+            last = p;
+        }
+    }
+    end = last ? last : end;
     snprintf(node->reason, sizeof(node->reason), "%.*s", (int)(end > at ? end - at : 0), at);
 }
 

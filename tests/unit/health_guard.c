@@ -18,7 +18,9 @@
 #include <cmocka.h>
 
 #include "prolog/epilog.h"
+#include "prolog/guard.h"
 #include "prolog/prolog.h"
+#include "prolog/start.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define DEADLINE_MS 1500
@@ -219,6 +221,152 @@ static void its_own_crash_lets_the_job_run(void **state)
     }
 }
 
+/* ---- how slurmd starts them ---------------------------------------------------------------- */
+
+static char run_folder[80], off_file[80];
+
+/* What slurmd runs, in a process of its own: its status, and what it printed in @out. */
+static int start(int (*what)(const pipc__start_t *), char *out, size_t cap)
+{
+    const pipc__start_t here = {script, {off_file, "/nonexistent/off"}, run_folder, geteuid()};
+    int ends[2], status;
+    size_t have = 0;
+    ssize_t n;
+
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(ends[1], 2);
+        close(ends[0]);
+        close(ends[1]);
+        _exit(what(&here));
+    }
+    close(ends[1]);
+    while ((n = read(ends[0], out + have, cap - 1 - have)) > 0)
+        have += (size_t)n;
+    out[have] = '\0';
+    close(ends[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void put_file(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    assert_int_equal(chmod(path, 0644), 0);
+}
+
+static void a_file_switches_all_off(void **state)
+{
+    char out[4096];
+
+    (void)state;
+    snprintf(run_folder, sizeof(run_folder), "%s/run", folder);
+    snprintf(off_file, sizeof(off_file), "%s/disabled", folder);
+    write_script("echo 'pcie-ipc: it ran' >&2\n" REFUSE);
+    assert_int_equal(start(pipc__start_prolog, out, sizeof(out)), 1);
+    put_file(off_file, "");
+    assert_int_equal(start(pipc__start_prolog, out, sizeof(out)), 0);
+    assert_null(strstr(out, "it ran"));
+    assert_non_null(strstr(out, "switched off by "));
+    assert_int_equal(unlink(off_file), 0);
+    assert_int_equal(rmdir(run_folder), 0);
+}
+
+static void the_deadline_is_what_the_last_check_left(void **state)
+{
+    static const struct {
+        const char *text;
+        int ms;
+    } left[] = {{"1\n", 1000}, {"60\n", 60000}, {"61\n", 3000},     {"0\n", 3000},
+                {"", 3000},    {"x", 3000},     {"999999999", 3000}};
+    char path[128];
+
+    (void)state;
+    snprintf(run_folder, sizeof(run_folder), "%s/run", folder);
+    snprintf(path, sizeof(path), "%s/deadline", run_folder);
+    const pipc__start_t here = {script, {NULL, NULL}, run_folder, geteuid()};
+    assert_int_equal(pipc__start_deadline_ms(&here), 3000);
+    for (size_t i = 0; i < COUNT(left); i++) {
+        put_file(path, left[i].text);
+        assert_int_equal(pipc__start_deadline_ms(&here), left[i].ms);
+    }
+    put_file(path, "1\n");
+    assert_int_equal(chmod(path, 0666), 0); /* not root's alone */
+    assert_int_equal(pipc__start_deadline_ms(&here), 3000);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(run_folder), 0);
+}
+
+static void the_job_s_gpus_go_to_the_check(void **state)
+{
+    char out[4096], many[400];
+
+    (void)state;
+    snprintf(run_folder, sizeof(run_folder), "%s/run", folder);
+    write_script("echo \"gpus($4)\" >&2\n" PASS);
+    assert_int_equal(setenv("CUDA_VISIBLE_DEVICES", "2,3", 1), 0);
+    assert_int_equal(start(pipc__start_prolog, out, sizeof(out)), 0);
+    assert_string_equal(out, "pcie-ipc: gpus(2,3)\n");
+    assert_int_equal(setenv("SLURM_JOB_GPUS", "5,6", 1), 0);
+    start(pipc__start_prolog, out, sizeof(out));
+    assert_string_equal(out, "pcie-ipc: gpus(5,6)\n");
+    memset(many, '1', sizeof(many) - 1);
+    many[sizeof(many) - 1] = '\0';
+    assert_int_equal(setenv("SLURM_JOB_GPUS", many, 1), 0); /* cut, it would be another list */
+    start(pipc__start_prolog, out, sizeof(out));
+    assert_string_equal(out, "pcie-ipc: gpus()\n");
+    unsetenv("SLURM_JOB_GPUS");
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    assert_int_equal(rmdir(run_folder), 0);
+}
+
+static void the_healthcheck_never_fails(void **state)
+{
+    char out[8192];
+
+    (void)state;
+    assert_int_equal(setenv("SLURMD_NODENAME", "n7", 1), 0);
+    write_script("echo \"pcie-ipc: $1 $2 $3\" >&2\n");
+    assert_int_equal(start(pipc__start_healthcheck, out, sizeof(out)), 0);
+    assert_string_equal(out, "pcie-ipc: healthcheck --node=n7 \n");
+    write_script("kill -SEGV $$\n");
+    assert_int_equal(start(pipc__start_healthcheck, out, sizeof(out)), 0);
+    assert_string_equal(
+        out, "pcie-ipc: healthcheck: the check was killed by signal 11; nothing is changed\n");
+    unsetenv("SLURMD_NODENAME");
+}
+
+/* ---- a program's output -------------------------------------------------------------------- */
+
+static void what_is_read_has_a_bound(void **state)
+{
+    static char zone[] = "TZ=UTC0";
+    char *const argv[] = {script, NULL}, *const environment[] = {zone, NULL};
+    char buf[64];
+    pipc__guard_t g;
+
+    (void)state;
+    write_script("echo \"$TZ$HOME\"; echo no >&2; test ! -e /proc/self/fd/3 || exit 1\n");
+    assert_int_equal(pipc__guard_read(script, argv, environment, DEADLINE_MS, buf, 64, &g), 5);
+    assert_string_equal(buf, "UTC0\n");
+    assert_true(g.clean);
+    assert_string_equal(g.said, "no\n");
+    write_script("i=0; while [ $i -lt 9000 ]; do i=$((i+1)); echo line$i; done\n");
+    assert_int_equal(pipc__guard_read(script, argv, environment, DEADLINE_MS, buf, 64, &g), 63);
+    assert_true(g.clean);
+    write_script("echo half; /bin/sleep 100\n");
+    assert_int_equal(pipc__guard_read(script, argv, environment, 300, buf, 64, &g), 5);
+    assert_false(g.clean);
+    assert_string_equal(g.why, "gave no answer in 0.3 s");
+}
+
 /* ---- the epilog ---------------------------------------------------------------------------- */
 
 /* Make <folder>/steps/NAME, with a socket's stand-in in it. */
@@ -270,6 +418,7 @@ static void the_epilog_removes_what_the_job_left(void **state)
 
 int main(void)
 {
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(fails_open, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(what_cannot_be_run_lets_the_job_run, make_folder,
@@ -278,6 +427,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_cannot_be_killed_is_not_waited_for, make_folder,
                                         remove_folder),
         cmocka_unit_test(its_own_crash_lets_the_job_run),
+        IN_FOLDER(a_file_switches_all_off),
+        IN_FOLDER(the_deadline_is_what_the_last_check_left),
+        IN_FOLDER(the_job_s_gpus_go_to_the_check),
+        IN_FOLDER(the_healthcheck_never_fails),
+        IN_FOLDER(what_is_read_has_a_bound),
         cmocka_unit_test_setup_teardown(the_epilog_removes_what_the_job_left, make_folder,
                                         remove_folder),
     };

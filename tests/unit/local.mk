@@ -208,7 +208,7 @@ tests_unit_topo_tool_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_tool_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/health tests/unit/health_guard tests/unit/health_state tests/unit/health_facts tests/unit/health_text tests/unit/health_tool tests/unit/config
+check_PROGRAMS += tests/unit/health tests/unit/health_act tests/unit/health_breaker tests/unit/health_round tests/unit/health_guard tests/unit/health_state tests/unit/health_facts tests/unit/health_text tests/unit/health_tool tests/unit/config
 check_PROGRAMS += tests/unit/health_log tests/unit/health_node tests/unit/health_nvml
 check_LTLIBRARIES += tests/unit/health_nvml_fake.la
 endif
@@ -219,6 +219,16 @@ tests_unit_health_guard_SOURCES = tests/unit/health_guard.c $(GUARD)
 tests_unit_health_guard_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_guard_LDFLAGS = -Wl,--wrap=kill
 tests_unit_health_guard_LDADD = $(CMOCKA_LIBS)
+tests_unit_health_act_SOURCES = tests/unit/health_act.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_act_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_act_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
+tests_unit_health_breaker_SOURCES = tests/unit/health_breaker.c
+tests_unit_health_breaker_CFLAGS = $(UNIT_CFLAGS) $(JANSSON_CFLAGS)
+tests_unit_health_breaker_LDADD = libpipc-gate.la $(CMOCKA_LIBS) $(JANSSON_LIBS)
+tests_unit_health_round_SOURCES = tests/unit/health_round.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_round_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_round_LDFLAGS = -Wl,--wrap=nanosleep
+tests_unit_health_round_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_state_SOURCES = tests/unit/health_state.c
 tests_unit_health_state_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_state_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
