@@ -292,14 +292,16 @@ static void print_entry(const pipc__baseline_entry_t *e)
 {
     static const char *const keys[] = {"kind", "device", "width",  "max_speed",
                                        "slot", "path",   "serial", "uuid"};
-    static const int widths[] = {4, 9, 2, 8, 4, 0, 0, 0};
-    char value[PIPC__BASELINE_VALUE_MAX];
+    static const int widths[] = {4, 9, 3, 8, 4, 0, 0, 0};
+    char value[PIPC__BASELINE_VALUE_MAX], text[PIPC__BASELINE_VALUE_MAX + 2];
 
     printf("%s", e->name);
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         bool known = pipc__baseline_value(e, keys[i], value);
+        snprintf(text, sizeof(text), "%s%s", known && strcmp(keys[i], "width") == 0 ? "x" : "",
+                 known ? value : "-");
         if (known || widths[i])
-            printf(" %s%-*s", strcmp(keys[i], "width") ? "" : "x", widths[i], known ? value : "-");
+            printf(" %-*s", widths[i], text);
     }
     printf("\n");
 }
