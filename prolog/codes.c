@@ -95,9 +95,9 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "enumeration: these are notes, as is all of a card's sound and USB functions.",
          .no_fault = true, .past = true},
     [PIPC__CODE_COUNTER] =
-        {"PCI017", PIPC__NOTE, "a link has had corrected errors since boot",
+        {"PCI017", PIPC__NOTE, "a device has had errors since boot",
          "look again under load: only a number that grows tells something",
-         "The kernel counts corrected errors of each device from boot. What matters is how fast "
+         "The kernel counts the errors of each device from boot. What matters is how fast "
          "they grow, which one look does not tell.",
          .no_fault = true, .past = true},
     [PIPC__CODE_RECORD] =

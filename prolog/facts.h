@@ -78,7 +78,9 @@ typedef struct pipc__fact {
     pipc__answer_t answer;
     pipc__express_t link; /* by config space; what that does not say, by the files of sysfs */
     pipc__extended_t more;
-    int64_t errors; /* of its link, corrected, since boot: what the kernel counted; -1: unknown */
+    /* What the kernel counted since boot; -1: unknown. Corrected ones of its link, and uncorrected
+     * ones without requests that are not supported, which enumeration leaves behind. */
+    int64_t errors, uncorrected;
     pipc__iommu_t iommu;
     int iommu_group; /* where it is in one */
     pipc__aer_t aer;

@@ -15,6 +15,40 @@
 /* Flags of a BAR in the file resource */
 enum { RESOURCE_MEMORY = 0x200, RESOURCE_PREFETCH = 0x2000 };
 
+/* The sum of a file's counters, "NAME N" a line: those named in @kinds, or all but these. */
+static int64_t sum(const char *root, const char *dir, const char *file, const char *const kinds[],
+                   bool all_but)
+{
+    char text[2048], *save = NULL, name[32];
+    int64_t total = -1;
+    long long n;
+
+    if (!pipc__file_read(root, text, sizeof(text), NULL, "%s/%s", dir, file))
+        return -1;
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        bool named = false;
+        if (sscanf(line, "%31s %18lld", name, &n) != 2 || n < 0 || total > INT64_MAX / 4)
+            continue;
+        for (int k = 0; kinds[k]; k++)
+            named |= strncmp(name, kinds[k], strlen(kinds[k])) == 0;
+        if (named != all_but)
+            total = (total < 0 ? 0 : total) + n;
+    }
+    return total;
+}
+
+void pipc__facts_counters(pipc__fact_t *f, const char *root, const char *dir)
+{
+    static const char *const link[] = {"RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout", NULL};
+    static const char *const harmless[] = {"TOTAL_", "UnsupReq", NULL};
+    int64_t fatal = sum(root, dir, "aer_dev_fatal", harmless, true);
+
+    f->errors = sum(root, dir, "aer_dev_correctable", link, false); /* advisory: of software */
+    f->uncorrected = sum(root, dir, "aer_dev_nonfatal", harmless, true);
+    if (fatal >= 0)
+        f->uncorrected = (f->uncorrected < 0 ? 0 : f->uncorrected) + fatal;
+}
+
 void pipc__facts_policy(const char *text, char out[PIPC__POLICY_MAX])
 {
     const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
@@ -78,8 +112,11 @@ void pipc__facts_node(pipc__facts_t *facts, const char *root)
         pipc__facts_policy(text, facts->aspm_policy);
     read_services(facts, root);
     for (int i = 0; i < facts->n; i++)
-        if (facts->dev[i].errors == 0 && root_of(facts, i)->aer == PIPC__AER_UNBOUND)
-            facts->dev[i].errors = -1;
+        if (root_of(facts, i)->aer == PIPC__AER_UNBOUND) {
+            pipc__fact_t *f = &facts->dev[i];
+            f->errors = f->errors > 0 ? f->errors : -1;
+            f->uncorrected = f->uncorrected > 0 ? f->uncorrected : -1;
+        }
 }
 
 static void read_group(pipc__fact_t *f, const char *root, const char *dir)

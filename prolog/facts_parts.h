@@ -13,7 +13,10 @@ void pipc__facts_node(pipc__facts_t *facts, const char *root);
 /* Is it a virtual machine's? */
 bool pipc__facts_guest(const pipc__scan_t *scan);
 
-/* Of one device, whose folder below @root is @dir: the IOMMU's group, and the BAR that is for
+/* Of one device, whose folder below @root is @dir: what the kernel counted. */
+void pipc__facts_counters(pipc__fact_t *fact, const char *root, const char *dir);
+
+/* ... the IOMMU's group, and the BAR that is for
  * memory. */
 void pipc__facts_memory(pipc__fact_t *fact, const char *root, const char *dir);
 

@@ -174,23 +174,6 @@ static pipc_status_t read_config(reader_t *r, const pipc__scan_device_t *d, cons
     return PIPC_OK;
 }
 
-/* Errors of a link as the kernel counted them since boot; advisory ones are of software. */
-static int64_t link_errors(const char *root, const char *dir)
-{
-    static const char *const kinds[] = {"RxErr", "BadTLP", "BadDLLP", "Rollover", "Timeout"};
-    char text[1024], *save = NULL, name[32];
-    int64_t sum = -1;
-    long long n;
-
-    if (!pipc__file_read(root, text, sizeof(text), NULL, "%s/aer_dev_correctable", dir))
-        return -1;
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-            if (sscanf(line, "%31s %18lld", name, &n) == 2 && n >= 0 && strcmp(name, kinds[k]) == 0)
-                sum = (sum < 0 ? 0 : sum) + n;
-    return sum;
-}
-
 /* A device that the kernel has powered off reads all ones too, and is well. */
 static pipc__answer_t answer(const char *root, const char *dir, const unsigned char *config,
                              size_t bytes)
@@ -259,7 +242,7 @@ static pipc_status_t read_device(reader_t *r, int i, pipc__fact_t *f, pipc__erro
     f->answer = PIPC__SILENT;
     f->nic = d->part == PIPC__PART_NIC;
     f->companion = is_companion(r, i);
-    f->errors = -1;
+    f->errors = f->uncorrected = -1;
     f->link = pipc__express_unknown();
     f->more = pipc__extended_unknown();
     if (!d->listed) /* known as an ancestor only */
@@ -276,7 +259,7 @@ static pipc_status_t read_device(reader_t *r, int i, pipc__fact_t *f, pipc__erro
     if (r->all && r->gpu[i])
         pipc__facts_memory(f, r->scan.root, dir);
     if (r->all)
-        f->errors = link_errors(r->scan.root, dir);
+        pipc__facts_counters(f, r->scan.root, dir);
     if (!add_files(r, dir, f))
         return pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", f->name);
     return PIPC_OK;

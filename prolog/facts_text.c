@@ -60,10 +60,10 @@ static pipc_status_t append(reader_t *r, const char *from, pipc__error_t *err)
         r->list = more;
         r->cap = cap;
     }
-    r->list[r->n] =
-        (pipc__text_entry_t){.fact = {.parent = -1, .vendor = -1, .device = -1, .errors = -1},
-                             .addr = {PIPC__UNKNOWN, r->n, 0, 0},
-                             .secondary = PIPC__UNKNOWN};
+    r->list[r->n] = (pipc__text_entry_t){
+        .fact = {.parent = -1, .vendor = -1, .device = -1, .errors = -1, .uncorrected = -1},
+        .addr = {PIPC__UNKNOWN, r->n, 0, 0},
+        .secondary = PIPC__UNKNOWN};
     r->list[r->n].fact.link = pipc__express_unknown();
     r->list[r->n].fact.more = pipc__extended_unknown();
     r->open = r->n++;

@@ -118,4 +118,7 @@ void pipc__judge_errors(judge_t *j, const pipc__fact_t *f)
     if (f->errors > 0)
         pipc__judge_find(j, PIPC__CODE_COUNTER, PIPC__DRAIN, f, "",
                          "%lld corrected errors of its link since boot", (long long)f->errors);
+    if (f->uncorrected > 0)
+        pipc__judge_find(j, PIPC__CODE_COUNTER, PIPC__DRAIN, f, "",
+                         "%lld uncorrected errors since boot", (long long)f->uncorrected);
 }

@@ -103,6 +103,7 @@ static void make_tree(void)
         "config",
         "resource",
         "aer_dev_correctable",
+        "aer_dev_fatal",
         "power_state",
         "power/runtime_status",
         "current_link_width",

@@ -215,6 +215,14 @@ static void counters(void **state)
     tree_fact("0000:00:01.0", "aer_dev_correctable",
               "RxErr 0\nBadTLP 2\nTimeout 40000000000\nNonFatalErr 9\n");
     assert_all("note 0000:00:01.0:PCI017 0000:01:00.0:PCI003");
+    tree_fact("0000:00:01.0", "aer_dev_correctable", "BadTLP 0\n");
+    tree_fact("0000:00:01.0", "aer_dev_nonfatal", "DLP 0\nUnsupReq 8\nTOTAL_ERR_NONFATAL 8\n");
+    assert_all("note 0000:01:00.0:PCI003");
+    tree_fact("0000:00:01.0", "aer_dev_fatal", "Undefined 0\nDLP 0\nSDES 1\nTOTAL_ERR_FATAL 1\n");
+    assert_all("note 0000:00:01.0:PCI017 0000:01:00.0:PCI003");
+    tree_fact("0000:00:01.0", "aer_dev_fatal", "SDES 999999999999999999\nDLP 999999999999999999\n");
+    assert_all("note 0000:00:01.0:PCI017 0000:01:00.0:PCI003");
+    tree_fact("0000:00:01.0", "aer_dev_fatal", "\n");
     tree_fact("0000:00:01.0", "aer_dev_correctable", "BadTLP -1\nBadTLP\n\xff\xfe 77\n");
     assert_all("note 0000:01:00.0:PCI003");
     assert_found("note 0000:01:00.0:PCI003");
