@@ -10,7 +10,8 @@
 #define PAGES_MAX 8   /* the oldest goes: kernels that are booted no more */
 #define OPEN_MAX 1024 /* more than a machine has devices; beyond it no page is kept */
 #define BOOK_MAX (2 << 20)
-#define SLOW_LINK "PCI032" /* judged under load alone: a link that idles has not passed it */
+#define ALL ""      /* codes of a device that said nothing */
+#define LINK "link" /* those of a link of which something could not be told */
 
 /* ---- the book ------------------------------------------------------------------------------ */
 
@@ -38,29 +39,45 @@ static const char *look_name(bool all)
 
 static json_t *page_of(const json_t *book, const char *conditions, bool all)
 {
-    size_t i;
-    json_t *page;
-
-    json_array_foreach(pages_of(book), i,
-                       page) if (strcmp(text_of(page, "conditions"), conditions) == 0 &&
-                                 strcmp(text_of(page, "look"), look_name(all)) == 0) return page;
+    for (size_t i = 0; i < json_array_size(pages_of(book)); i++) {
+        json_t *page = json_array_get(pages_of(book), i);
+        if (strcmp(text_of(page, "conditions"), conditions) == 0 &&
+            strcmp(text_of(page, "look"), look_name(all)) == 0)
+            return page;
+    }
     return NULL;
+}
+
+static const char *name_of(pipc__code_t code)
+{
+    return pipc__codes[code].name;
+}
+
+/* Is @code one of those that @of stands for? */
+static bool covers(const char *of, const char *code)
+{
+    static const pipc__code_t links[] = {PIPC__CODE_WIDTH, PIPC__CODE_LANES, PIPC__CODE_STAYS_SLOW};
+
+    if (!*of || strcmp(of, code) == 0)
+        return true;
+    for (size_t i = 0; strcmp(of, LINK) == 0 && i < sizeof(links) / sizeof(links[0]); i++)
+        if (strcmp(name_of(links[i]), code) == 0)
+            return true;
+    return false;
 }
 
 static bool is_about(const json_t *entry, const char *code, const char *object)
 {
-    const char *of = text_of(entry, "code");
-
-    return strcmp(text_of(entry, "object"), object) == 0 && (!*of || strcmp(of, code) == 0);
+    return strcmp(text_of(entry, "object"), object) == 0 && covers(text_of(entry, "code"), code);
 }
 
 static bool is_open(const json_t *page, const char *code, const char *object)
 {
-    size_t i;
-    json_t *entry;
+    const json_t *open = json_object_get(page, "open");
 
-    json_array_foreach(json_object_get(page, "open"), i,
-                       entry) if (is_about(entry, code, object)) return true;
+    for (size_t i = 0; i < json_array_size(open); i++)
+        if (is_about(json_array_get(open, i), code, object))
+            return true;
     return false;
 }
 
@@ -72,15 +89,17 @@ static bool add_open(json_t *list, const char *code, const char *object)
 
 /* ---- learning ------------------------------------------------------------------------------ */
 
-/* What one finding leaves open: NULL when its check, and all others of the object, passed. */
+/* What one finding leaves open: NULL when its check, and all others of the object, passed. A link
+ * whose width cannot be told, as in a virtual machine, is one of a device that answers. */
 static const char *opens(const pipc__finding_t *f)
 {
     if (f->severity == PIPC__DRAIN)
-        return pipc__codes[f->code].name;
+        return name_of(f->code);
     if (f->severity == PIPC__SEV_UNKNOWN)
-        return "";
-    /* One that was woken, and rose, has nothing that is expected of it any more. */
-    return f->code == PIPC__CODE_SPEED && f->expected[0] ? SLOW_LINK : NULL;
+        return f->code == PIPC__CODE_ASLEEP ? ALL : LINK;
+    /* Judged under load alone: one that idles has not passed, and one that was woken, and rose, has
+     * nothing that is expected of it any more. */
+    return f->code == PIPC__CODE_SPEED && f->expected[0] ? name_of(PIPC__CODE_STAYS_SLOW) : NULL;
 }
 
 /* Was @entry, which is open, left open by this look too? */
@@ -89,9 +108,9 @@ static bool still_open(const json_t *entry, const pipc__findings_t *findings)
     const char *object = text_of(entry, "object"), *code = text_of(entry, "code");
 
     for (int i = 0; i < findings->n; i++) {
-        const pipc__finding_t *f = &findings->list[i];
-        const char *now = opens(f);
-        if (now && strcmp(f->object, object) == 0 && (!*now || !*code || strcmp(now, code) == 0))
+        const char *now = opens(&findings->list[i]);
+        if (now && strcmp(findings->list[i].object, object) == 0 &&
+            (covers(now, code) || covers(code, now)))
             return true;
     }
     return false;
@@ -181,8 +200,7 @@ int pipc__breaker_hold(const json_t *book, const char *conditions, bool all,
 
     for (int i = 0; i < findings->n; i++) {
         pipc__finding_t f = findings->list[i];
-        if (f.severity == PIPC__DRAIN &&
-            (!page || is_open(page, pipc__codes[f.code].name, f.object))) {
+        if (f.severity == PIPC__DRAIN && (!page || is_open(page, name_of(f.code), f.object))) {
             f.severity = PIPC__WARN;
             strcpy(f.remedy, PIPC__BREAKER_HELD);
             held++;
@@ -197,40 +215,42 @@ int pipc__breaker_hold(const json_t *book, const char *conditions, bool all,
     return held;
 }
 
-int pipc__breaker_accept(json_t *book, const char *conditions, const char *code)
+/* On one page. */
+static int accept_on(json_t *page, const char *code)
 {
-    size_t p;
-    json_t *page;
+    json_t *open = json_object_get(page, "open");
     int n = 0;
 
-    json_array_foreach(pages_of(book), p, page)
-    {
-        json_t *open = json_object_get(page, "open");
-        if (strcmp(text_of(page, "conditions"), conditions) != 0)
+    for (size_t i = json_array_size(open); i-- > 0;) {
+        if (code && !covers(text_of(json_array_get(open, i), "code"), code))
             continue;
-        for (size_t i = json_array_size(open); i-- > 0;) {
-            const char *of = text_of(json_array_get(open, i), "code");
-            if (code && *of && strcmp(of, code) != 0)
-                continue;
-            json_array_remove(open, i);
-            n++;
-        }
+        json_array_remove(open, i);
+        n++;
     }
     return n;
+}
+
+int pipc__breaker_accept(json_t *book, const char *conditions, const char *code)
+{
+    json_t *links = page_of(book, conditions, false), *all = page_of(book, conditions, true);
+
+    return (links ? accept_on(links, code) : 0) + (all ? accept_on(all, code) : 0);
 }
 
 /* ---- the file ------------------------------------------------------------------------------ */
 
 static bool is_book(const json_t *book)
 {
-    size_t i;
-    json_t *page;
+    const json_t *pages = pages_of(book);
 
-    if (json_integer_value(json_object_get(book, "schema")) != SCHEMA ||
-        !json_is_array(pages_of(book)) || json_array_size(pages_of(book)) > PAGES_MAX)
+    if (json_integer_value(json_object_get(book, "schema")) != SCHEMA || !json_is_array(pages) ||
+        json_array_size(pages) > PAGES_MAX)
         return false;
-    json_array_foreach(pages_of(book), i, page) if (!json_is_array(json_object_get(page, "open")) ||
-                                                    !*text_of(page, "conditions")) return false;
+    for (size_t i = 0; i < json_array_size(pages); i++) {
+        const json_t *page = json_array_get(pages, i);
+        if (!json_is_array(json_object_get(page, "open")) || !*text_of(page, "conditions"))
+            return false;
+    }
     return true;
 }
 

@@ -12,7 +12,8 @@
  *     {"schema": 1, "pages": [{"conditions": "kernel ...", "look": "links", "since": 1790000000,
  *                              "open": [{"code": "PCI001", "object": "0000:41:00.0"}]}]}
  *
- * A code of "" is every code: nothing could be told of the object. Pure but for the last two.
+ * A code of "" is every code: the device said nothing; "link" is those of its link, of which
+ * something could not be told. Pure but for the last two.
  */
 #ifndef PIPC_PROLOG_BREAKER_H
 #define PIPC_PROLOG_BREAKER_H

@@ -19,18 +19,25 @@
 #define LOOKS 6
 
 /* A finding in short: "1:W" is lost lanes of device 1, "L" a lost device, "C" fewer GPUs; "u" what
- * cannot be told of a device, "s" a low speed, "X" a machine that cannot be read, "N" no GPU. */
+ * cannot be told of a link, "z" a device that sleeps, "s" a low speed, "r" one
+ * that rose when its GPU was woken, "S" one that stayed low, "X" a machine that cannot be
+ * read, "N" no GPU. */
 static void add(pipc__findings_t *list, const char *device, char what)
 {
     static const struct {
         char what;
         pipc__code_t code;
         pipc__severity_t severity;
-    } of[] = {
-        {'W', PIPC__CODE_WIDTH, PIPC__DRAIN},   {'L', PIPC__CODE_LOST, PIPC__DRAIN},
-        {'C', PIPC__CODE_MISSING, PIPC__DRAIN}, {'u', PIPC__CODE_UNCONFIRMED, PIPC__SEV_UNKNOWN},
-        {'s', PIPC__CODE_SPEED, PIPC__NOTE},    {'X', PIPC__CODE_SOURCE, PIPC__SEV_UNKNOWN},
-        {'N', PIPC__CODE_NO_GPU, PIPC__NOTE}};
+    } of[] = {{'W', PIPC__CODE_WIDTH, PIPC__DRAIN},
+              {'L', PIPC__CODE_LOST, PIPC__DRAIN},
+              {'C', PIPC__CODE_MISSING, PIPC__DRAIN},
+              {'u', PIPC__CODE_UNCONFIRMED, PIPC__SEV_UNKNOWN},
+              {'z', PIPC__CODE_ASLEEP, PIPC__SEV_UNKNOWN},
+              {'S', PIPC__CODE_STAYS_SLOW, PIPC__DRAIN},
+              {'s', PIPC__CODE_SPEED, PIPC__NOTE},
+              {'X', PIPC__CODE_SOURCE, PIPC__SEV_UNKNOWN},
+              {'N', PIPC__CODE_NO_GPU, PIPC__NOTE},
+              {'r', PIPC__CODE_SPEED, PIPC__NOTE}};
     pipc__finding_t f = {.code = 0};
 
     for (size_t i = 0; i < COUNT(of); i++)
@@ -39,6 +46,7 @@ static void add(pipc__findings_t *list, const char *device, char what)
             f.severity = of[i].severity;
         }
     snprintf(f.object, sizeof(f.object), "%s", device);
+    strcpy(f.expected, what == 'r' ? "" : "16 GT/s");
     strcpy(f.seen, "seen");
     strcpy(f.remedy, "remedy");
     assert_int_equal(pipc__findings_add(list, &f, NULL), PIPC_OK);
@@ -72,12 +80,18 @@ static const struct {
      {{"k1", "", ""}, {"k2", "1:W", ""}, {"k1", "1:W", "1"}}},
     {"not to be told at first",
      {{"k1", "1:u", ""}, {"k1", "1:W", ""}, {"k1", "1:u", ""}, {"k1", "", ""}, {"k1", "1:W", "1"}}},
+    {"a virtual machine's GPU is lost, whose link never told its width",
+     {{"k1", "1:u", ""}, {"k1", "1:L", "1"}}},
+    {"one that slept has answered nothing", {{"k1", "1:z", ""}, {"k1", "1:L", ""}, {"k1", "", ""}}},
     {"not to be told meanwhile is no pass",
      {{"k1", "1:W", ""}, {"k1", "1:u", ""}, {"k1", "1:W", ""}}},
     {"a look that reads nothing is none",
      {{"k1", "n:X", ""}, {"k1", "1:W", ""}, {"k1", "n:X", ""}, {"k1", "1:W", ""}}},
     {"nor one without a GPU", {{"k1", "1:W", ""}, {"k1", "n:N", ""}, {"k1", "1:W", ""}}},
-    {"idle is no pass of the load's check alone", {{"k1", "1:s", ""}, {"k1", "1:W", "1"}}},
+    {"idle is no pass of the load's check alone",
+     {{"k1", "1:s", ""}, {"k1", "1:W", "1"}, {"k1", "1:s", ""}, {"k1", "1:S", "1"}}},
+    {"idle, then slow under load", {{"k1", "1:s", ""}, {"k1", "1:S", ""}}},
+    {"it rose once, and then does not", {{"k1", "1:s", ""}, {"k1", "1:r", ""}, {"k1", "1:S", "1"}}},
     {"limits that want more GPUs than any node has",
      {{"l1", "", ""}, {"l2", "n:C", ""}, {"l2", "n:C", ""}, {"l1", "", ""}}},
 };
