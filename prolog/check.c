@@ -12,11 +12,13 @@
 #define SECOND_LOOK_MS 100
 
 /* What is wrong with a file, or with the machine as a whole, is a finding too. */
-static pipc_status_t tell(pipc__findings_t *out, pipc__code_t code, const char *why,
-                          pipc__error_t *err)
+static pipc_status_t tell(pipc__findings_t *out, const pipc__limits_t *limits, pipc__code_t code,
+                          const char *why, pipc__error_t *err)
 {
-    pipc__finding_t f = {.code = code, .severity = pipc__codes[code].severity, .object = "node"};
+    pipc__finding_t f = {.code = code, .severity = limits->severity[code], .object = "node"};
 
+    if (f.severity == PIPC__OK)
+        return PIPC_OK;
     snprintf(f.seen, sizeof(f.seen), "%.*s", (int)sizeof(f.seen) - 1, why); /* cut */
     snprintf(f.remedy, sizeof(f.remedy), "%s", pipc__codes[code].remedy);
     return pipc__findings_add(out, &f, err);
@@ -69,10 +71,11 @@ static pipc_status_t look(const pipc__machine_t *source, pipc__facts_t *facts, p
     pipc__site_read(source->limits, source->baseline, source->acks, site);
     if (source->gpus > 0)
         site->limits.gpus = source->gpus;
-    st = pipc__check_facts(source, facts, &why) ? tell(out, PIPC__CODE_SOURCE, why.text, err)
-                                                : judge(source, facts, site, out, err);
+    st = pipc__check_facts(source, facts, &why)
+             ? tell(out, &site->limits, PIPC__CODE_SOURCE, why.text, err)
+             : judge(source, facts, site, out, err);
     for (int i = 0; i < site->n_refused && !st; i++)
-        st = tell(out, PIPC__CODE_RULES, site->refused[i].text, err);
+        st = tell(out, &site->limits, PIPC__CODE_RULES, site->refused[i].text, err);
     return st;
 }
 

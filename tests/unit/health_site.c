@@ -161,6 +161,9 @@ static void where_it_is_written(void **state)
     expect("baseline diff --sysroot=. other", 3, "other: line 1: neither");
     expect("baseline diff --sysroot=. /nonexistent/b", 3, "/nonexistent/b: cannot be opened");
     expect("check --sysroot=. --baseline=other", 1, "(PCI033, warn)");
+    put("limits.conf", "[severity]\nPCI033 = off\nPCI014 = warn\n");
+    expect("check --sysroot=. --baseline=other --limits=limits.conf", 0, "(ok)");
+    expect("check --sysroot=/nonexistent --limits=limits.conf", 1, "(PCI014, warn)");
     expect("check --sysroot=. --limits=other", 1, "other: line 1: neither");
     expect("check --sysroot=. --limits=/nonexistent", 1, "/nonexistent: cannot be opened");
 }
