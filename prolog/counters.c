@@ -185,6 +185,18 @@ pipc_status_t pipc__counters_take(const pipc__facts_t *facts, const char *root,
     return PIPC_OK;
 }
 
+pipc_status_t pipc__counters_find(const char *root, pipc__counters_t *out, pipc__error_t *err)
+{
+    pipc__facts_t facts;
+    pipc_status_t st = pipc__facts_sysfs(&facts, root, PIPC__LOOK_LINKS, err);
+
+    memset(out, 0, sizeof(*out));
+    if (!st)
+        st = pipc__counters_take(&facts, root, out, err);
+    pipc__facts_free(&facts);
+    return st;
+}
+
 pipc_status_t pipc__counters_copy(const pipc__counters_t *from, pipc__counters_t *to,
                                   pipc__error_t *err)
 {

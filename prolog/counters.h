@@ -51,6 +51,9 @@ typedef struct pipc__counters {
 pipc_status_t pipc__counters_take(const pipc__facts_t *facts, const char *root,
                                   pipc__counters_t *out, pipc__error_t *err);
 
+/* The same, of what is found below @root now. Fails as pipc__facts_sysfs() does, too. */
+pipc_status_t pipc__counters_find(const char *root, pipc__counters_t *out, pipc__error_t *err);
+
 /* Read the same devices anew: a few small files each, so that it can be done every second. A device
  * that sleeps is not woken: its link stays what it was. */
 void pipc__counters_sample(pipc__counters_t *c, const char *root);

@@ -108,18 +108,6 @@ void pipc__job_prune(int dir, int most, int64_t since)
 
 /* ---- before -------------------------------------------------------------------------------- */
 
-static pipc_status_t find_devices(const char *root, pipc__counters_t *out, pipc__error_t *err)
-{
-    pipc__facts_t facts;
-    pipc_status_t st = pipc__facts_sysfs(&facts, root, PIPC__LOOK_LINKS, err);
-
-    memset(out, 0, sizeof(*out));
-    if (!st)
-        st = pipc__counters_take(&facts, root, out, err);
-    pipc__facts_free(&facts);
-    return st;
-}
-
 /* The devices are those of the last check, if it was of this boot: to find them takes longer than
  * to read their counters. */
 static pipc_status_t look_now(const pipc__job_place_t *place, pipc__counters_t *out,
@@ -134,7 +122,7 @@ static pipc_status_t look_now(const pipc__job_place_t *place, pipc__counters_t *
     if (dir >= 0)
         close(dir);
     if (!known)
-        return find_devices(place->sysroot, out, err);
+        return pipc__counters_find(place->sysroot, out, err);
     st = pipc__counters_copy(&looks.look[looks.n - 1], out, err);
     if (!st)
         pipc__counters_sample(out, place->sysroot);
@@ -199,7 +187,7 @@ static pipc_status_t find_out(const pipc__job_place_t *place, pipc__job_facts_t 
     pipc__counters_t before, after;
     bool known = read_begin(place, facts->job, true, &before);
     pipc_status_t st = known ? pipc__counters_copy(&before, &after, err)
-                             : find_devices(place->sysroot, &after, err);
+                             : pipc__counters_find(place->sysroot, &after, err);
 
     if (!st) {
         pipc__counters_sample(&after, place->sysroot);

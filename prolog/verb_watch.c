@@ -95,7 +95,7 @@ static int take(void *wants, int id, const char *value)
         break;
     case OPT_JOB:
         if (!pipc__job_id(value, &w->job))
-            return pipc__verb_usage("--job", "a job's number, as squeue shows it");
+            return pipc__verb_usage("--job", "a job's number, as scontrol show job has it");
         break;
     default:
         w->sysroot = value;
@@ -223,6 +223,18 @@ static void print_summary(const pipc__changes_t *changes)
     pipc__dips_free(&dips);
 }
 
+static pipc_status_t sum_up(const pipc__window_t *window, pipc__watched_t *watched,
+                            pipc__error_t *err)
+{
+    pipc__changes_t changes;
+    pipc_status_t st = pipc__diary_read(PIPC__STATE_FOLDER, 0, window, &changes, watched, err);
+
+    if (!st)
+        print_summary(&changes);
+    pipc__changes_free(&changes);
+    return st;
+}
+
 /* What the last watch of this boot ended with: what changed since then is told first. */
 static bool recall(const char *root, pipc__counters_t *out)
 {
@@ -286,9 +298,6 @@ static pipc_status_t run(watching_t *w, pipc__watch_t *watch, const wants_t *wan
     return st;
 }
 
-static pipc_status_t sum_up(const pipc__window_t *window, pipc__watched_t *watched,
-                            pipc__error_t *err);
-
 static pipc_status_t watch(const wants_t *wants, const char *root, pipc__error_t *err)
 {
     watching_t w = {.record = {.dir = -1, .lock = -1, .changes = {.fd = -1}, .speeds = {.fd = -1}}};
@@ -310,18 +319,6 @@ static pipc_status_t watch(const wants_t *wants, const char *root, pipc__error_t
 }
 
 /* ---- what was recorded ---------------------------------------------------------------------- */
-
-static pipc_status_t sum_up(const pipc__window_t *window, pipc__watched_t *watched,
-                            pipc__error_t *err)
-{
-    pipc__changes_t changes;
-    pipc_status_t st = pipc__diary_read(PIPC__STATE_FOLDER, 0, window, &changes, watched, err);
-
-    if (!st)
-        print_summary(&changes);
-    pipc__changes_free(&changes);
-    return st;
-}
 
 static pipc_status_t look_back(const wants_t *wants, const char *root, pipc__error_t *err)
 {

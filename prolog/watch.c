@@ -37,18 +37,6 @@ static uint64_t list_devices(const char *root)
     return all;
 }
 
-static pipc_status_t find_devices(const char *root, pipc__counters_t *out, pipc__error_t *err)
-{
-    pipc__facts_t facts;
-    pipc_status_t st = pipc__facts_sysfs(&facts, root, PIPC__LOOK_LINKS, err);
-
-    memset(out, 0, sizeof(*out));
-    if (!st)
-        st = pipc__counters_take(&facts, root, out, err);
-    pipc__facts_free(&facts);
-    return st;
-}
-
 /* ---- comparing ----------------------------------------------------------------------------- */
 
 static pipc_status_t tell_links(pipc__watch_t *w, const pipc__counters_t *now, pipc__error_t *err)
@@ -114,7 +102,7 @@ pipc_status_t pipc__watch_begin(pipc__watch_t *w, const char *root, const pipc__
     w->each = each;
     w->arg = arg;
     w->listed = list_devices(root);
-    st = find_devices(root, &now, err);
+    st = pipc__counters_find(root, &now, err);
     if (!st)
         st = pipc__counters_copy(kept ? kept : &now, &w->last, err);
     if (!st)
@@ -138,7 +126,7 @@ pipc_status_t pipc__watch_look(pipc__watch_t *w, pipc__error_t *err)
     if (st || listed == w->listed)
         return st;
     w->listed = listed;
-    st = find_devices(w->root, &now, err);
+    st = pipc__counters_find(w->root, &now, err);
     return st ? st : compare(w, &now, err);
 }
 

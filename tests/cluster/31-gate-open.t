@@ -19,7 +19,7 @@ runs_with() {
     on_node n1 mount --bind "$3" "$2"
     test_expect_success "$1: the job runs" 'srun true && wait_node n1 idle'
     like "$1: one line says so" "$(on_node n1 "$folder/prolog" 2>&1)" "^pcie-ipc: prolog: the check $4; the job runs on an unchecked node$"
-    on_node n1 umount "$2"
+    until_true 10 on_node n1 umount "$2" 2>umount.err # what was killed may take a moment to end
 }
 
 printf '#!/bin/sh\nkill -SEGV $$\n' >crash
