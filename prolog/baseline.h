@@ -70,7 +70,6 @@ void pipc__baseline_free(pipc__baseline_t *baseline);
 /* The keys of the file, in its order; for [baseline] too. Ends with NULL. */
 typedef struct pipc__baseline_key {
     const char *section, *key; /* "baseline" or "device", which stands for [0000:41:00.0] */
-    const char *help;          /* one sentence, no full stop */
 } pipc__baseline_key_t;
 extern const pipc__baseline_key_t pipc__baseline_keys[];
 

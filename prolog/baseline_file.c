@@ -30,20 +30,13 @@ enum {
 };
 
 const pipc__baseline_key_t pipc__baseline_keys[] = {
-    [CLASS] = {"baseline", "class", "yes: of many machines that are alike; no: of one"},
-    [BIOS] = {"baseline", "bios", "The version of the BIOS"},
-    [KIND] = {"device", "kind", "gpu, nic or port"},
-    [PATH] = {"device", "path", "The way from the root, as lspci -P prints it: the entry's place"},
-    [SLOT] = {"device", "slot", "The slot's name, as the firmware has it"},
-    [DEVICE] = {"device", "device", "Vendor and device"},
-    [SERIAL] = {"device", "serial", "The serial number in config space"},
-    [UUID] = {"device", "uuid", "The UUID that a GPU's driver gives"},
-    [WIDTH] = {"device", "width", "The lanes of the link above the device"},
-    [MAX_SPEED] = {"device", "max_speed", "The speed that both ends of that link can do"},
-    [TARGET] = {"device", "target_speed", "The speed that the port above allows"},
-    [REDIRECTS] = {"device", "acs_redirect", "on: a port sends requests up to the root (ACS)"},
-    [BAR] = {"device", "memory_bar", "What a GPU shows of its memory on the bus (BAR1)"},
-    {NULL, NULL, NULL},
+    [CLASS] = {"baseline", "class"},       [BIOS] = {"baseline", "bios"},
+    [KIND] = {"device", "kind"},           [PATH] = {"device", "path"},
+    [SLOT] = {"device", "slot"},           [DEVICE] = {"device", "device"},
+    [SERIAL] = {"device", "serial"},       [UUID] = {"device", "uuid"},
+    [WIDTH] = {"device", "width"},         [MAX_SPEED] = {"device", "max_speed"},
+    [TARGET] = {"device", "target_speed"}, [REDIRECTS] = {"device", "acs_redirect"},
+    [BAR] = {"device", "memory_bar"},      {NULL, NULL},
 };
 
 static const char *const kinds[] = {"gpu", "nic", "port", NULL};

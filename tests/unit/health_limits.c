@@ -233,6 +233,8 @@ static void every_key_is_documented(void **state)
         snprintf(want, sizeof(want), "\n#%s =%s%s\n", k->key, *k->def ? " " : "", k->def);
         if (!strstr(file, want))
             fail_msg("etc/limits.conf has no line \"%s\"", want);
+        if (!strstr(file, k->help))
+            fail_msg("etc/limits.conf: %s: no \"%s\"", k->key, k->help);
         snprintf(want, sizeof(want), ".It Cm %s No = ", k->key);
         if (!strstr(page, want))
             fail_msg("doc/pcie-ipc-limits.5 has no \"%s\"", want);
