@@ -38,9 +38,10 @@ uninstall-plugstack:
 
 # Units for systemd; none is switched on.
 systemdunitdir = $(prefix)/lib/systemd/system
-dist_systemdunit_DATA = etc/systemd/pcie-ipc-watch-once.timer
-nodist_systemdunit_DATA = etc/systemd/pcie-ipc-watch.service etc/systemd/pcie-ipc-watch-once.service
-EXTRA_DIST += etc/systemd/pcie-ipc-watch.service.in etc/systemd/pcie-ipc-watch-once.service.in
+dist_systemdunit_DATA = etc/systemd/pcie-ipc-census.timer etc/systemd/pcie-ipc-watch-once.timer
+nodist_systemdunit_DATA = etc/systemd/pcie-ipc-census.service \
+	etc/systemd/pcie-ipc-watch.service etc/systemd/pcie-ipc-watch-once.service
+EXTRA_DIST += etc/systemd/pcie-ipc-census.service.in etc/systemd/pcie-ipc-watch.service.in etc/systemd/pcie-ipc-watch-once.service.in
 CLEANFILES += $(nodist_systemdunit_DATA)
 $(nodist_systemdunit_DATA): %: %.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed 's|@sbindir[@]|$(sbindir)|' $(srcdir)/$@.in >$@.tmp && mv $@.tmp $@
