@@ -170,6 +170,8 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
     const cpu_exec_t *x = self(exec);
     size_t bytes = slot_bytes(x, plan);
 
+    if (plan->nrails)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s goes over several nodes", plan->name);
     if (!bytes)
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "staging of %zu bytes is too small for plan %s with %d "

@@ -155,6 +155,11 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
 
     if (x->unfit.status)
         return copy_error(err, &x->unfit);
+    if (plan->nrails)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                          "plan %s goes over several nodes, which GPUs do by "
+                          "NCCL",
+                          plan->name);
     if (!pipc__lane_slot_bytes(x->layout.area_bytes, plan->nslots, lanes))
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "staging of %zu bytes is too small for plan %s with "

@@ -88,6 +88,18 @@ void pipc__add_wait(pipc__pen_t pen, int peer, int flag)
     add_flag_op(pen, PIPC__WAIT, peer, flag);
 }
 
+void pipc__add_rail(pipc__pen_t pen, int chunk, pipc__ref_t at, int flag)
+{
+    pipc__op_t *op = append(pen, PIPC__RAIL);
+
+    op->chunk = (uint16_t)chunk;
+    op->dst = op->src[0] = at;
+    op->nsrc = 1;
+    op->peer = (uint16_t)pen.rank;
+    op->flag = (uint16_t)flag;
+    op->post = 1;
+}
+
 void pipc__add_push(pipc__pen_t pen, int chunk, pipc__ref_t src, int peer, int box)
 {
     pipc__add_copy(pen, chunk, src, pipc__slot(peer, box));

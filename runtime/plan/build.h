@@ -59,18 +59,29 @@ void pipc__add_source(pipc__op_t *op, pipc__ref_t src, bool raw);
 void pipc__add_signal(pipc__pen_t pen, int peer, int flag);
 void pipc__add_wait(pipc__pen_t pen, int peer, int flag);
 
+/* Begin to sum @at over the nodes; @flag is set when that is done, and whoever waits for it has the
+ * complete chunk. */
+void pipc__add_rail(pipc__pen_t pen, int chunk, pipc__ref_t at, int flag);
+
 /* Copy @src into @box of @peer, then tell it. */
 void pipc__add_push(pipc__pen_t pen, int chunk, pipc__ref_t src, int peer, int box);
 
 /* No stage of @rank begins the next round before all of them have ended this one. */
 void pipc__add_join(pipc__build_t *b, int rank);
 
-/* direct.c, ring.c, island.c, stream.c: fill b->plan, whose nranks (2 or more) and collective are set. */
+/* direct.c, ring.c, island.c, stream.c, nodes.c: fill b->plan, whose nranks (2 or more) and
+ * collective are set. */
 void pipc__build_one_shot(pipc__build_t *b);
 void pipc__build_two_shot(pipc__build_t *b);
 void pipc__build_permuted(pipc__build_t *b);
 void pipc__build_ring(pipc__build_t *b);
 void pipc__build_island(pipc__build_t *b);
 void pipc__build_stream(pipc__build_t *b);
+void pipc__build_nodes(pipc__build_t *b);
+void pipc__build_nodes_one(pipc__build_t *b);
+
+/* island.c, for nodes.c: reduce-scatter to the owners of b->plan's rails, the sums over the nodes,
+ * and the way back, of b->plan->nchunks chunks. */
+void pipc__build_island_over_rails(pipc__build_t *b);
 
 #endif

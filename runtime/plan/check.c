@@ -6,7 +6,9 @@
  *     op of actor a         clock[a][a] += 1
  *     SIGNAL flag, round g  the clock is stored with (flag, g)
  *     WAIT flag, round g    clock[a] = max(clock[a], the clock stored with (flag, g))
- *     a call begins         all actors of a rank get the maximum of their clocks (they join)
+ *     RAIL flag, round g    clock[rail] = max(clock[rail], clock[a]); clock[rail][rail] += 1; and
+ * as a SIGNAL of the actor that the rank's rail is: its jobs end one by one a call begins all
+ * actors of a rank get the maximum of their clocks (they join)
  *
  * A conflicting access that is not ordered by these clocks (check_access.c) is a race, whatever
  * order this one simulation took. With no races, the values that this one simulation computes are
@@ -104,7 +106,8 @@ static pipc_status_t do_copy(pipc__check_t *c, const pipc__op_t *op)
 /* Number of the flag of rank @rank that @op names, for the lane of c->now. */
 static size_t flag_index(const pipc__check_t *c, int rank, const pipc__op_t *op)
 {
-    size_t i = pipc__check_memory(op->dst.place) * (size_t)c->nranks + (size_t)rank;
+    int place = op->kind == PIPC__RAIL ? PIPC__SLOT : op->dst.place;
+    size_t i = pipc__check_memory(place) * (size_t)c->nranks + (size_t)rank;
 
     i = i * (size_t)c->nflags + op->flag;
     return i * (size_t)c->nlanes + (size_t)c->now->lane;
@@ -125,11 +128,11 @@ static uint32_t *flag_clock(const pipc__check_t *c, size_t index)
 /* A flag holds the number that was stored last. Were the signals of two actors, of this call and of
  * an earlier one, not ordered, the older number could come last, and the wait for the newer one
  * would never end; or a wait for the older one would be released by the newer. */
-static pipc_status_t do_signal(pipc__check_t *c, const pipc__op_t *op)
+static pipc_status_t do_signal(pipc__check_t *c, const pipc__op_t *op, const pipc__actor_t *by)
 {
     size_t index = flag_index(c, op->peer, op);
     pipc__check_flag_t *f = flag_of(c, index);
-    int self = (int)(c->now - c->actor);
+    int self = (int)(by - c->actor);
     char text[PIPC__WHO_TEXT];
 
     if (f->signaller && f->signalled > c->now->clock[f->signaller - 1])
@@ -139,9 +142,17 @@ static pipc_status_t do_signal(pipc__check_t *c, const pipc__op_t *op)
                                  pipc__check_who(c, f->signaller - 1, text));
     f->round = c->base_round + c->now->round;
     f->signaller = self + 1;
-    f->signalled = c->now->clock[self];
-    memcpy(flag_clock(c, index), c->now->clock, sizeof(uint32_t) * (size_t)c->nactors);
+    f->signalled = by->clock[self];
+    memcpy(flag_clock(c, index), by->clock, sizeof(uint32_t) * (size_t)c->nactors);
     return PIPC_OK;
+}
+
+static pipc_status_t do_rail(pipc__check_t *c, const pipc__op_t *op)
+{
+    const pipc__actor_t *rail;
+    pipc_status_t st = pipc__check_rail(c, op, &rail);
+
+    return st ? st : do_signal(c, op, rail);
 }
 
 /* False when the flag has not come yet. */
@@ -167,7 +178,10 @@ static pipc_status_t step(pipc__check_t *c, pipc__actor_t *a, bool *ran)
     a->clock[a - c->actor]++;
     switch (op->kind) {
     case PIPC__SIGNAL:
-        st = do_signal(c, op);
+        st = do_signal(c, op, a);
+        break;
+    case PIPC__RAIL:
+        st = do_rail(c, op);
         break;
     case PIPC__WAIT:
         *ran = do_wait(c, a, op);
@@ -187,7 +201,8 @@ static pipc_status_t step(pipc__check_t *c, pipc__actor_t *a, bool *ran)
 
 static bool finished(const pipc__check_t *c, const pipc__actor_t *a)
 {
-    return a->round == c->call->rounds || a->lane >= c->call->lanes || !program_of(c, a)->nops;
+    return a->stage >= c->call->plan->nstages || a->round == c->call->rounds ||
+           a->lane >= c->call->lanes || !program_of(c, a)->nops;
 }
 
 /* Every actor that has not finished waits. Name one of them, and who should have signalled it. */
@@ -270,6 +285,7 @@ static void begin_call(pipc__check_t *c, const pipc__check_call_t *call)
 
     pipc__check_retire(c);
     c->call = call;
+    memset(c->railed, 0, sizeof(*c->railed) * (size_t)(c->nrounds * c->nchunks * c->nlanes));
     for (int r = 0; r < c->nranks; r++) {
         pipc__actor_t *first = &c->actor[r * each];
         for (int i = 1; i < each; i++)
@@ -301,6 +317,8 @@ static const char *judge_output(const pipc__plan_t *p, int rank, int chunk, cons
         return "output has a foreign contribution";
     if (gather)
         return v->progress == PIPC__RAW ? NULL : "output is not as its owner gave it";
+    if (p->nrails && !v->railed)
+        return "output lacks the sum over the nodes";
     if (v->progress != PIPC__COMPLETE)
         return "output lacks the post-op";
     if (p->collective == PIPC__REDUCE_SCATTER)
@@ -370,6 +388,8 @@ static bool uses_host(const pipc__plan_t *p)
 /* Sizes that hold every call. */
 static void measure(pipc__check_t *c, const pipc__check_call_t *calls, int ncalls)
 {
+    bool rails = false;
+
     c->nranks = calls[0].plan->nranks;
     c->nmemories = 1;
     for (int i = 0; i < ncalls; i++) {
@@ -381,7 +401,9 @@ static void measure(pipc__check_t *c, const pipc__check_call_t *calls, int ncall
         c->nchunks = more(c->nchunks, p->nchunks);
         c->nrounds = more(c->nrounds, calls[i].rounds);
         c->nmemories = more(c->nmemories, uses_host(p) ? 2 : 1);
+        rails |= p->nrails > 0;
     }
+    c->rail_stage = rails ? c->nstages++ : -1;
     c->nactors = c->nranks * c->nstages * c->nlanes;
 }
 
@@ -401,8 +423,9 @@ static bool allocate(pipc__check_t *c)
     c->user = calloc(2 * chunks, sizeof(*c->user));
     c->old_write = calloc(areas * n, sizeof(*c->old_write));
     c->old_read = calloc(areas * n, sizeof(*c->old_read));
+    c->railed = calloc((size_t)(c->nrounds * c->nchunks) * lanes, sizeof(*c->railed));
     if (!c->actor || !c->clocks || !c->flag || !c->flag_clock || !c->slot || !c->user ||
-        !c->old_write || !c->old_read)
+        !c->old_write || !c->old_read || !c->railed)
         return false;
     for (int i = 0; i < c->nactors; i++)
         c->actor[i] = (pipc__actor_t){.clock = c->clocks + (size_t)i * n,
@@ -422,6 +445,7 @@ static void release(pipc__check_t *c)
     free(c->user);
     free(c->old_write);
     free(c->old_read);
+    free(c->railed);
 }
 
 pipc_status_t pipc__plan_check(const pipc__check_call_t *calls, int ncalls, int buffers,

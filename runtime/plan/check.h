@@ -21,14 +21,20 @@ typedef struct pipc__check_call {
 
 /* Structure alone: every rank, stage, slot, chunk and flag is in range; every wait has exactly one
  * signal, from the peer that it names, in the memory in which it looks, and of another stage than
- * its own; no flag has two; user buffers are touched by their own rank only, and those chunks only
- * that the collective gives it. PIPC_ERR_INVALID names rank, stage and step. */
+ * its own; no flag has two; every chunk goes once over its rail, in ascending order, begun by the
+ * rail's owner in one stage, and somebody waits for its end; user buffers are touched by their own
+ * rank only, and those chunks only that the collective gives it. PIPC_ERR_INVALID names rank, stage
+ * and step. */
 pipc_status_t pipc__plan_validate(const pipc__plan_t *plan, pipc__error_t *err);
 
 /* Run the calls one after the other, symbolically, with @buffers staging areas and as many sets of
  * flags (the executors have PIPC__BUFFERS; round g uses number g mod @buffers), and prove that
  *   - every output element holds every contribution that the collective asks for, exactly once,
  *     of this call and this round, and as the same expression on every rank (bit-identical);
+ *   - of a plan with rails, every output element is the sum over the nodes, exactly once, of all
+ * that the node has, nothing touches a chunk while a rail has it, and no job of a rail waits for
+ * one of a later chunk: so nodes whose plans have the same rails and chunks, and pass, never wait
+ * for each other for ever;
  *   - every contribution gets the pre-op exactly once, every result the post-op exactly once, when
  *     all contributions are in;
  *   - every wait is reached by its signal (no deadlock);

@@ -13,7 +13,9 @@ const char *pipc__check_who(const pipc__check_t *c, int actor, char text[PIPC__W
     const pipc__actor_t *a = &c->actor[actor];
     int n = snprintf(text, PIPC__WHO_TEXT, "rank %d", a->rank);
 
-    if (c->nstages > 1)
+    if (a->stage == c->rail_stage)
+        n += snprintf(text + n, PIPC__WHO_TEXT - (size_t)n, ", its rail");
+    else if (c->nstages > 1)
         n += snprintf(text + n, PIPC__WHO_TEXT - (size_t)n, ", stage %d", a->stage);
     if (a->lane != c->now->lane)
         snprintf(text + n, PIPC__WHO_TEXT - (size_t)n, ", lane %d", a->lane);
@@ -125,6 +127,15 @@ pipc_status_t pipc__check_write(pipc__check_t *c, pipc__ref_t ref, int chunk,
     cell->writer = self + 1;
     cell->written = c->now->clock[self];
     return PIPC_OK;
+}
+
+void pipc__check_outlast(pipc__check_t *c, pipc__ref_t ref, int chunk, const pipc__actor_t *actor)
+{
+    pipc__cell_t *cell = cell_of(c, ref, chunk);
+    int self = (int)(actor - c->actor);
+
+    cell->writer = self + 1;
+    cell->written = actor->clock[self];
 }
 
 static void retire_cell(pipc__check_t *c, size_t area, int rank, int lane, pipc__cell_t *cell)

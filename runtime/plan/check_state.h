@@ -12,6 +12,7 @@
 #include "runtime/plan/check.h"
 
 #define PIPC__CHECK_BUFFERS_MAX 4
+#define PIPC__CHECK_STAGES (PIPC__STAGES_MAX + 1) /* a rank's rail is an actor as well */
 
 /* What was done to a value: nothing; each contribution had the pre-op; and the whole the post-op.
  */
@@ -24,15 +25,17 @@ typedef struct pipc__value {
     uint16_t chunk;
     uint16_t ranks;   /* bit r: the contribution of rank r is in it, once */
     uint8_t progress; /* pipc__progress_t */
+    bool railed;      /* it is the sum of all nodes */
 } pipc__value_t;
 
 /* A place: a lane's part of a slot, or of a chunk of a user buffer. Who reads it is a stage of the
- * rank that it belongs to, in the same lane: plans push. */
+ * rank that it belongs to, in the same lane: plans push. A rail's job counts as a write that lasts
+ * until the rail's actor has its present time. */
 typedef struct pipc__cell {
     pipc__value_t value;
-    int writer;                      /* actor + 1; 0: nobody yet */
-    uint32_t written;                /* when */
-    uint32_t read[PIPC__STAGES_MAX]; /* when each stage read it last; 0: never */
+    int writer;                        /* actor + 1; 0: nobody yet */
+    uint32_t written;                  /* when */
+    uint32_t read[PIPC__CHECK_STAGES]; /* when each stage read it last; 0: never */
 } pipc__cell_t;
 
 typedef struct pipc__actor {
@@ -54,6 +57,10 @@ typedef struct pipc__check {
     int buffers;
     /* The most that any of the calls has. */
     int nranks, nstages, nlanes, nactors, nslots, nflags, nchunks, nrounds;
+    int rail_stage; /* the last one of nstages, if any plan has rails: no program, but jobs; else -1
+                     */
+    uint32_t
+        *railed;   /* [nrounds][nchunks][nlanes]: the rail's time at the job's end; 0: not begun */
     int nmemories; /* 1: device memory alone has slots and flags; 2: host memory has them, too */
     pipc__actor_t *actor;     /* [nranks][nstages][nlanes] */
     uint32_t *clocks;         /* [nactors][nactors], the actors' */
@@ -103,6 +110,13 @@ const char *pipc__check_who(const pipc__check_t *c, int actor, char text[PIPC__W
 pipc_status_t pipc__check_read(pipc__check_t *c, pipc__ref_t ref, int chunk, pipc__value_t *value);
 pipc_status_t pipc__check_write(pipc__check_t *c, pipc__ref_t ref, int chunk,
                                 const pipc__value_t *value);
+
+/* What the present op has written to @ref is not there before @actor's present time. */
+void pipc__check_outlast(pipc__check_t *c, pipc__ref_t ref, int chunk, const pipc__actor_t *actor);
+
+/* The next op of c->now, a RAIL: the job has the chunk from now on until the present time of *by,
+ * the rank's rail, who signals then. */
+pipc_status_t pipc__check_rail(pipc__check_t *c, const pipc__op_t *op, const pipc__actor_t **by);
 
 /* Chunk @chunk of rank @rank's input or output in @round of the present call; in place, the output
  * is the input. */

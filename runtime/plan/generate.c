@@ -14,6 +14,7 @@ static const struct kind {
     const char *name;
     builder_t *build;
     bool halves; /* reduce-scatter and all-gather, too */
+    bool rails;  /* for the ranks of one of several nodes */
 } kinds[PIPC__PLAN_KINDS] = {
     [PIPC__ONE_SHOT] = {"one-shot", pipc__build_one_shot, false},
     [PIPC__TWO_SHOT] = {"two-shot", pipc__build_two_shot, true},
@@ -21,6 +22,8 @@ static const struct kind {
     [PIPC__ISLAND] = {"island", pipc__build_island, true},
     [PIPC__PERMUTED] = {"permuted", pipc__build_permuted, true},
     [PIPC__STREAM] = {"stream", pipc__build_stream, false},
+    [PIPC__NODES] = {"nodes", pipc__build_nodes, false, true},
+    [PIPC__NODES_ONE] = {"nodes-one", pipc__build_nodes_one, false, true},
 };
 
 static const char *const collectives[] = {"all-reduce", "reduce-scatter", "all-gather"};
@@ -53,7 +56,7 @@ static void count_slots_and_flags(pipc__plan_t *p)
         for (int s = 0; s < p->nstages; s++)
             for (int i = 0; i < p->program[r][s].nops; i++) {
                 const pipc__op_t *op = &p->program[r][s].ops[i];
-                if (op->kind == PIPC__SIGNAL && op->flag >= p->nflags)
+                if ((op->kind == PIPC__SIGNAL || op->kind == PIPC__RAIL) && op->flag >= p->nflags)
                     p->nflags = op->flag + 1;
                 if (op->kind != PIPC__SIGNAL && op->dst.slot >= p->nslots)
                     p->nslots = op->dst.slot + 1;
@@ -70,6 +73,10 @@ static const char *judge_shape(const pipc__shape_t *shape)
         return "its order does not have every rank once";
     if (shape->nlevels < 0 || shape->nlevels > PIPC__LEVELS_MAX)
         return "number of levels out of range";
+    if (shape->nrails < 0 || shape->nrails > shape->nranks)
+        return "a rail for which there is no rank";
+    if (shape->nrails && (shape->most < shape->nranks || shape->most > PIPC__RANKS_MAX))
+        return "a largest node that is none";
     return NULL;
 }
 
@@ -89,6 +96,9 @@ static pipc_status_t judge_request(pipc__plan_kind_t kind, pipc__collective_t co
     if (collective != PIPC__ALLREDUCE && !kinds[kind].halves)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s is for all-reduce only, not for %s",
                           kinds[kind].name, collectives[collective]);
+    if (kinds[kind].rails != (shape->nrails > 0))
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s is for ranks of %s", kinds[kind].name,
+                          kinds[kind].rails ? "several nodes" : "one node");
     return PIPC_OK;
 }
 
@@ -108,7 +118,7 @@ pipc_status_t pipc__plan_make_for(pipc__plan_t **plan, pipc__plan_kind_t kind,
         b.plan->nranks = shape->nranks;
         b.plan->nstages = 1;
         snprintf(b.plan->name, sizeof(b.plan->name), "%s", kinds[kind].name);
-        (shape->nranks == 1 ? build_alone : kinds[kind].build)(&b);
+        (shape->nranks == 1 && !shape->nrails ? build_alone : kinds[kind].build)(&b);
     }
     if (!b.plan || b.nomem) {
         pipc__plan_free(b.plan);

@@ -33,6 +33,10 @@
  * stage does its jobs in order of time. The tempting order, turns rotated by the rank's place and
  * nothing else, has circles: two ranks may each wait for what the other would forward later.
  *
+ * Over several nodes (nodes.c) the root's sum is the node's. It begins the rail's job in stage 2,
+ * and a stage of its own hands the result down when that has ended: what waits for a rail holds up
+ * neither sums nor what comes from other roots.
+ *
  * In place is safe: a rank writes a chunk of its output when it owns it, and has read it for that
  * sum itself, or when the complete chunk comes, which holds its own contribution and so came after
  * the push that read it.
@@ -43,7 +47,7 @@
 #include "runtime/plan/chains.h"
 #include "runtime/plan/owners.h"
 
-enum { PUSH, SUM, TOP, TAKE }; /* the stages; those without jobs are left out */
+enum { PUSH, SUM, TOP, SPREAD, TAKE }; /* the stages; those without jobs are left out */
 
 typedef struct island {
     pipc__build_t *b;
@@ -56,6 +60,7 @@ typedef struct island {
     uint8_t up[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX];     /* [turn][from], at the rank above or twin */
     uint8_t down[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX];   /* [turn][to], at @to */
     uint8_t summed[PIPC__CHUNKS_MAX][PIPC__RANKS_MAX]; /* flag of a twin: its own sum is made */
+    uint8_t railed[PIPC__CHUNKS_MAX]; /* flag of the root: the sum of all nodes is there */
 } island_t;
 
 /* --- where a rank stands in a turn's tree ----------------------------------------------------- */
@@ -73,6 +78,11 @@ static int twin(const island_t *k, int turn, int rank)
 static bool is_root(const island_t *k, int turn, int rank)
 {
     return above(k, turn, rank) == PIPC__NOBODY;
+}
+
+static bool has_rails(const island_t *k)
+{
+    return k->b->plan->nrails > 0;
 }
 
 /* Has it nobody below it? Then what it hands up is as it was given. */
@@ -166,9 +176,17 @@ static void complete(const island_t *k, pipc__pen_t pen, int turn)
         pipc__add_source(op, first ? mine : its, false);
         pipc__add_source(op, first ? its : mine, false);
     }
-    op->post = 1;
-    if (k->b->plan->collective == PIPC__ALLREDUCE)
+    op->post = !has_rails(k);
+    if (has_rails(k))
+        pipc__add_rail(pen, chunk(k, turn), pipc__output(r), k->railed[turn]);
+    else if (k->b->plan->collective == PIPC__ALLREDUCE)
         push_down(k, pen, turn, pipc__output(r));
+}
+
+static void spread(const island_t *k, pipc__pen_t pen, int turn)
+{
+    pipc__add_wait(pen, pen.rank, k->railed[turn]);
+    push_down(k, pen, turn, pipc__output(pen.rank));
 }
 
 /* All-gather begins at the root's input. */
@@ -208,8 +226,10 @@ static job_t *job_of(const island_t *k, int stage, int rank, int turn, int *phas
         *phase = k->height[turn][rank];
         return up && !is_leaf(k, turn, rank) && (!root || twins) ? sum_and_hand_up : NULL;
     case TOP:
-        *phase = k->height[turn][rank];
+        *phase = has_rails(k) ? 0 : k->height[turn][rank]; /* rails: in ascending order */
         return up && root ? complete : NULL;
+    case SPREAD:
+        return has_rails(k) && root ? spread : NULL;
     default:
         *phase = k->depth[turn][rank];
         return down && !root ? take : NULL;
@@ -264,7 +284,7 @@ static int order_of(const island_t *k, int stage, int rank, int turn)
 
 /* Pieces that pass from one phase to the next. In the last stage four: nothing but copies comes
  * after it, and forwarding is not to wait for what others forward. */
-static const int skew[PIPC__STAGES_MAX] = {1, 1, 1, 4};
+static const int skew[PIPC__STAGES_MAX] = {[PUSH] = 1, [SUM] = 1, [TOP] = 1, [TAKE] = 4};
 
 /* Write @stage of @rank; returns whether there was something to do. */
 static bool write_stage(const island_t *k, int stage, int rank)
@@ -303,6 +323,8 @@ static void hand_out_boxes(island_t *k)
                 k->down[turn][r] = (uint8_t)pipc__new_box(k->b, r);
             if (twins)
                 k->summed[turn][r] = (uint8_t)pipc__new_flag(k->b, r);
+            if (has_rails(k) && is_root(k, turn, r))
+                k->railed[turn] = (uint8_t)pipc__new_flag(k->b, r);
         }
 }
 
@@ -316,11 +338,35 @@ static void measure(island_t *k, int turn)
         }
 }
 
+/* The owners are chosen: the rest. */
+static void build(island_t *k)
+{
+    pipc__build_t *b = k->b;
+    int nstages = 0;
+
+    k->pieces = (k->o.nturns + k->o.breadth - 1) / k->o.breadth;
+    b->plan->nchunks = k->o.nturns;
+    for (int i = 0; i < b->plan->nranks; i++)
+        k->place[b->shape->order[i]] = i;
+    for (int turn = 0; turn < k->o.nturns; turn++)
+        measure(k, turn);
+    hand_out_boxes(k);
+    for (int stage = PUSH; stage <= TAKE; stage++) {
+        bool any = false;
+        k->stage[stage] = nstages;
+        for (int r = 0; r < b->plan->nranks; r++)
+            any |= write_stage(k, stage, r);
+        nstages += any;
+    }
+    b->plan->nstages = nstages;
+    for (int r = 0; r < b->plan->nranks; r++)
+        pipc__add_join(b, r);
+}
+
 void pipc__build_island(pipc__build_t *b)
 {
     island_t k = {.b = b};
     pipc__parts_t parts;
-    int nstages = 0;
 
     pipc__parts_make(&parts, b->shape);
     pipc__parts_pair(&parts);
@@ -329,21 +375,13 @@ void pipc__build_island(pipc__build_t *b)
         return;
     }
     pipc__owners_make(&k.o, b->shape, b->plan->collective);
-    k.pieces = (k.o.nturns + k.o.breadth - 1) / k.o.breadth;
-    b->plan->nchunks = k.o.nturns;
-    for (int i = 0; i < b->plan->nranks; i++)
-        k.place[b->shape->order[i]] = i;
-    for (int turn = 0; turn < k.o.nturns; turn++)
-        measure(&k, turn);
-    hand_out_boxes(&k);
-    for (int stage = PUSH; stage <= TAKE; stage++) {
-        bool any = false;
-        k.stage[stage] = nstages;
-        for (int r = 0; r < b->plan->nranks; r++)
-            any |= write_stage(&k, stage, r);
-        nstages += any;
-    }
-    b->plan->nstages = nstages;
-    for (int r = 0; r < b->plan->nranks; r++)
-        pipc__add_join(b, r);
+    build(&k);
+}
+
+void pipc__build_island_over_rails(pipc__build_t *b)
+{
+    island_t k = {.b = b};
+
+    pipc__owners_make_rails(&k.o, b->shape, b->plan->nrails, b->plan->nchunks);
+    build(&k);
 }

@@ -2,7 +2,7 @@
  *
  *     {
  *       "version": 1, "name": "two-shot", "collective": "all-reduce",
- *       "ranks": 2, "stages": 1, "chunks": 2, "slots": 4, "flags": 4,
+ *       "ranks": 2, "stages": 1, "chunks": 2, "slots": 4, "flags": 4, "rails": 2,
  *       "programs": [
  *         {"rank": 0, "stage": 0, "ops": [
  *           {"op": "copy", "chunk": 1, "from": {"place": "input"},
@@ -12,16 +12,19 @@
  *           {"op": "reduce", "chunk": 0, "from": [{"place": "input", "pre": true},
  *                                                 {"place": "slot", "slot": 1, "pre": true}],
  *                                        "to": {"place": "output"}, "post": true},
+ *           {"op": "rail", "chunk": 0, "at": {"place": "output"}, "flag": 64, "post": true},
  *           ... ]},
  *         ... ]
  *     }
  *
  * collective  "all-reduce", "reduce-scatter", "all-gather"
+ * rails       0 when left out: a plan of one node, without rails
  * programs    one for each rank and stage, at most; those left out are empty
  * place       "input", "slot", "output", "host" (a slot in host memory)
  * rank        of a place: whose, the program's own rank when left out;
  *             of a signal: whose flag; of a wait: who sets it
  * slot        0 when left out
+ * flag        of a rail: the own flag that its end sets
  * pre, post   false when left out; see plan.h
  * memory      of a signal or wait: "device" when left out, or "host"
  *

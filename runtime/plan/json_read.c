@@ -193,6 +193,30 @@ static pipc_status_t read_flag(const reader_t *r, json_t *from, pipc__op_t *op)
     return st;
 }
 
+static pipc_status_t read_rail(const reader_t *r, json_t *from, int rank, pipc__op_t *op)
+{
+    static const char *const keys[] = {"op", "chunk", "at", "flag", "post", NULL};
+    pipc_status_t st = only(r, from, "the op", keys);
+    int chunk = 0, flag = 0;
+    bool post = false;
+
+    if (!st)
+        st = number(r, from, "chunk", 0, UINT16_MAX, -1, &chunk);
+    if (!st)
+        st = read_ref(r, json_object_get(from, "at"), rank, "\"at\"", &op->dst, NULL);
+    if (!st)
+        st = number(r, from, "flag", 0, UINT16_MAX, -1, &flag);
+    if (!st)
+        st = boolean(r, from, "post", &post);
+    op->chunk = (uint16_t)chunk;
+    op->nsrc = 1;
+    op->src[0] = op->dst;
+    op->peer = (uint16_t)rank;
+    op->flag = (uint16_t)flag;
+    op->post = post;
+    return st;
+}
+
 static pipc_status_t read_op(const reader_t *r, json_t *from, int rank, pipc__op_t *op)
 {
     int kind = 0;
@@ -203,6 +227,8 @@ static pipc_status_t read_op(const reader_t *r, json_t *from, int rank, pipc__op
     if (st)
         return st;
     op->kind = (uint8_t)kind;
+    if (kind == PIPC__RAIL)
+        return read_rail(r, from, rank, op);
     return kind == PIPC__COPY || kind == PIPC__REDUCE ? read_move(r, from, rank, op)
                                                       : read_flag(r, from, op);
 }
@@ -259,17 +285,19 @@ static pipc_status_t read_name(const reader_t *r, json_t *from, pipc__plan_t *p)
 
 static pipc_status_t read_head(const reader_t *r, json_t *from, pipc__plan_t *p)
 {
-    static const char *const keys[] = {"version", "name",  "collective", "ranks",    "stages",
-                                       "chunks",  "slots", "flags",      "programs", NULL};
+    static const char *const keys[] = {"version", "name",     "collective", "ranks",
+                                       "stages",  "chunks",   "slots",      "flags",
+                                       "rails",   "programs", NULL};
     static const char *const collectives[] = {"all-reduce", "reduce-scatter", "all-gather", NULL};
     const struct {
         const char *key;
-        int min, max, *value;
-    } counts[] = {{"ranks", 1, PIPC__RANKS_MAX, &p->nranks},
-                  {"stages", 1, PIPC__STAGES_MAX, &p->nstages},
-                  {"chunks", 1, PIPC__CHUNKS_MAX, &p->nchunks},
-                  {"slots", 0, PIPC__SLOTS_MAX, &p->nslots},
-                  {"flags", 0, PIPC__FLAGS_MAX, &p->nflags}};
+        int min, max, absent, *value;
+    } counts[] = {{"ranks", 1, PIPC__RANKS_MAX, -1, &p->nranks},
+                  {"stages", 1, PIPC__STAGES_MAX, -1, &p->nstages},
+                  {"chunks", 1, PIPC__CHUNKS_MAX, -1, &p->nchunks},
+                  {"slots", 0, PIPC__SLOTS_MAX, -1, &p->nslots},
+                  {"flags", 0, PIPC__FLAGS_MAX, -1, &p->nflags},
+                  {"rails", 0, PIPC__RANKS_MAX, 0, &p->nrails}};
     pipc_status_t st = only(r, from, "the plan", keys);
     int version, collective = 0;
 
@@ -281,7 +309,8 @@ static pipc_status_t read_head(const reader_t *r, json_t *from, pipc__plan_t *p)
         st = word(r, from, "collective", collectives, &collective);
     p->collective = (pipc__collective_t)collective;
     for (size_t i = 0; !st && i < sizeof(counts) / sizeof(counts[0]); i++)
-        st = number(r, from, counts[i].key, counts[i].min, counts[i].max, -1, counts[i].value);
+        st = number(r, from, counts[i].key, counts[i].min, counts[i].max, counts[i].absent,
+                    counts[i].value);
     return st;
 }
 

@@ -8,11 +8,9 @@
 
 #include "runtime/plan/text.h"
 
-const char *const pipc__op_names[] = {[PIPC__COPY] = "copy",
-                                      [PIPC__REDUCE] = "reduce",
-                                      [PIPC__SIGNAL] = "signal",
-                                      [PIPC__WAIT] = "wait",
-                                      NULL};
+const char *const pipc__op_names[] = {
+    [PIPC__COPY] = "copy", [PIPC__REDUCE] = "reduce", [PIPC__SIGNAL] = "signal",
+    [PIPC__WAIT] = "wait", [PIPC__RAIL] = "rail",     NULL};
 const char *const pipc__place_names[] = {[PIPC__INPUT] = "input",
                                          [PIPC__SLOT] = "slot",
                                          [PIPC__OUTPUT] = "output",
@@ -43,11 +41,20 @@ static void write_move(FILE *out, int rank, const pipc__op_t *op)
     fprintf(out, "%s", op->post ? ", \"post\": true" : "");
 }
 
+static void write_rail(FILE *out, int rank, const pipc__op_t *op)
+{
+    fprintf(out, "\"chunk\": %d, \"at\": ", op->chunk);
+    write_ref(out, rank, op->dst, false);
+    fprintf(out, ", \"flag\": %d%s", op->flag, op->post ? ", \"post\": true" : "");
+}
+
 static void write_op(FILE *out, int rank, const pipc__op_t *op)
 {
     fprintf(out, "{\"op\": \"%s\", ", pipc__op_names[op->kind]);
     if (op->kind == PIPC__COPY || op->kind == PIPC__REDUCE)
         write_move(out, rank, op);
+    else if (op->kind == PIPC__RAIL)
+        write_rail(out, rank, op);
     else
         fprintf(out, "\"rank\": %d, \"flag\": %d%s", op->peer, op->flag,
                 op->dst.place == PIPC__HOST ? ", \"memory\": \"host\"" : "");
@@ -60,9 +67,11 @@ static bool has_words(const pipc__op_t *op)
 {
     if (op->kind == PIPC__SIGNAL || op->kind == PIPC__WAIT)
         return op->dst.place == PIPC__SLOT || op->dst.place == PIPC__HOST;
-    if (op->kind > PIPC__WAIT || op->dst.place > PIPC__HOST || op->nsrc > PIPC__RANKS_MAX ||
+    if (op->kind > PIPC__RAIL || op->dst.place > PIPC__HOST || op->nsrc > PIPC__RANKS_MAX ||
         (op->kind == PIPC__COPY && op->nsrc != 1))
         return false;
+    if (op->kind == PIPC__RAIL)
+        return true;
     for (int i = 0; i < op->nsrc; i++)
         if (op->src[i].place > PIPC__HOST)
             return false;
@@ -101,8 +110,11 @@ static pipc_status_t write_head(const pipc__plan_t *p, FILE *out, pipc__error_t 
                           "JSON");
     }
     fprintf(out, "{\n  \"version\": 1, \"name\": %s, \"collective\": \"%s\",\n", name, collective);
-    fprintf(out, "  \"ranks\": %d, \"stages\": %d, \"chunks\": %d, \"slots\": %d, \"flags\": %d,\n",
+    fprintf(out, "  \"ranks\": %d, \"stages\": %d, \"chunks\": %d, \"slots\": %d, \"flags\": %d,",
             p->nranks, p->nstages, p->nchunks, p->nslots, p->nflags);
+    if (p->nrails)
+        fprintf(out, " \"rails\": %d,", p->nrails);
+    fprintf(out, "\n");
     free(name);
     return PIPC_OK;
 }

@@ -2,13 +2,14 @@
 libpipc_core_la_SOURCES += \
 	runtime/plan/build.c runtime/plan/build.h \
 	runtime/plan/check.c runtime/plan/check.h \
-	runtime/plan/check_access.c runtime/plan/check_state.h \
+	runtime/plan/check_access.c runtime/plan/check_rail.c runtime/plan/check_state.h \
 	runtime/plan/direct.c \
 	runtime/plan/generate.c runtime/plan/generate.h \
 	runtime/plan/host.c runtime/plan/host.h \
 	runtime/plan/island.c \
 	runtime/plan/json.h runtime/plan/json_read.c runtime/plan/json_write.c \
 	runtime/plan/chains.c runtime/plan/chains.h \
+	runtime/plan/nodes.c \
 	runtime/plan/owners.c runtime/plan/owners.h \
 	runtime/plan/plan.h runtime/plan/proto.h \
 	runtime/plan/ring.c \

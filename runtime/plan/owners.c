@@ -332,3 +332,37 @@ void pipc__owners_make(pipc__owners_t *o, const pipc__shape_t *shape, pipc__coll
     if (other_cost * o->nturns < cost * other.nturns)
         *o = other;
 }
+
+/* False when it takes more boxes than there are. */
+static bool make_rail_owners(pipc__owners_t *o, const pipc__parts_t *t, int nrails, int nchunks)
+{
+    choice_t choice = {.t = t};
+    load_t load = {.part = {0}};
+    int nranks = t->part[t->root].nranks;
+
+    memset(o, 0, sizeof(*o));
+    memset(o->above, PIPC__NOBODY, sizeof(o->above));
+    memset(o->twin, PIPC__NOBODY, sizeof(o->twin));
+    o->breadth = nrails;
+    while (o->nturns < nchunks) {
+        int rail = pipc__rail_of(nrails, o->nturns);
+        choose_whole(&choice, pipc__rail_owner(nrails, nranks, rail), o->above[o->nturns++]);
+        add_load(&load, o, t, PIPC__ALLREDUCE);
+    }
+    return fits(&load, nranks);
+}
+
+/* The number of chunks is for nodes.c to choose, and the same on every node: what gives way is the
+ * way through the groups. */
+void pipc__owners_make_rails(pipc__owners_t *o, const pipc__shape_t *shape, int nrails, int nchunks)
+{
+    pipc__shape_t flat;
+    pipc__parts_t parts;
+
+    pipc__parts_make(&parts, shape);
+    if (make_rail_owners(o, &parts, nrails, nchunks))
+        return;
+    pipc__shape_flat(&flat, shape->nranks);
+    pipc__parts_make(&parts, &flat);
+    make_rail_owners(o, &parts, nrails, nchunks);
+}

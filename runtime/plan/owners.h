@@ -41,8 +41,8 @@ typedef struct pipc__parts {
 
 void pipc__parts_make(pipc__parts_t *parts, const pipc__shape_t *shape);
 
-/* Groups at the top, if their number is even, go in pairs, pairs of pairs, until there are two or an
- * odd number. */
+/* Groups at the top, if their number is even, go in pairs, pairs of pairs, until there are two or
+ * an odd number. */
 void pipc__parts_pair(pipc__parts_t *parts);
 
 /* The ways of all chunks, in the order in which the pipeline takes them: @breadth turns at a time,
@@ -60,5 +60,11 @@ typedef struct pipc__owners {
  * all-gather turn t is for a chunk of rank t mod nranks, which is its root. */
 void pipc__owners_make(pipc__owners_t *owners, const pipc__shape_t *shape,
                        pipc__collective_t collective);
+
+/* The same where sums go over rails: chunk c has the owner of its rail as its root, of @nchunks.
+ * Where the ways through the groups would need more slots than there are, all hand to the root
+ * itself. */
+void pipc__owners_make_rails(pipc__owners_t *owners, const pipc__shape_t *shape, int nrails,
+                             int nchunks);
 
 #endif

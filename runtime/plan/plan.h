@@ -25,6 +25,13 @@
  * themselves by flags that the rank sets for itself (peer is the own rank), round ends included: no
  * stage begins a round before all stages of its rank have ended the one before, and the plan says
  * so with signals and waits of its own.
+ *
+ * A plan for several nodes is the plan of one node's ranks, with RAIL ops in it: where the node's
+ * sum of a chunk is complete, the same rank of every node begins a job of their rail (rail/rail.h),
+ * which makes it the sum of all nodes, in place, while the stage goes on. Chunk c goes over rail c
+ * mod nrails. Nodes never see each other's plans, so two rules make them fit: rails take their
+ * chunks in ascending order, and no chunk is railed after something that had to wait for a later
+ * chunk's rail.
  */
 #ifndef PIPC_PLAN_PLAN_H
 #define PIPC_PLAN_PLAN_H
@@ -44,10 +51,11 @@
 #define PIPC__SLOTS_MAX 64  /* staging slots a rank: about two a chunk */
 #define PIPC__FLAGS_MAX 112 /* flags a rank and lane: one a slot, and those between stages */
 #define PIPC__BUFFERS 2     /* staging areas; round g uses area g mod 2 */
-#define PIPC__SPLIT_BYTES 128 /* chunks and lanes begin at multiples of it: one cache line of a GPU */
+#define PIPC__SPLIT_BYTES                                                                          \
+    128 /* chunks and lanes begin at multiples of it: one cache line of a GPU */
 
 typedef enum pipc__collective {
-    PIPC__ALLREDUCE,      /* output chunk c = input chunk c reduced over ranks, every c, every rank */
+    PIPC__ALLREDUCE, /* output chunk c = input chunk c reduced over ranks, every c, every rank */
     PIPC__REDUCE_SCATTER, /* the same, but each rank has the output chunks that it owns only */
     PIPC__ALLGATHER       /* output chunk c = input chunk c of the rank that owns c, every rank */
 } pipc__collective_t;
@@ -56,7 +64,7 @@ typedef enum pipc__place {
     PIPC__INPUT,  /* the user's send buffer; only its own rank reads it, nobody writes it */
     PIPC__SLOT,   /* a staging slot; peers write it, its own rank reads it */
     PIPC__OUTPUT, /* the user's receive buffer; only its own rank touches it */
-    PIPC__HOST    /* as SLOT, in host memory: for a peer that can't write the rank's device memory */
+    PIPC__HOST /* as SLOT, in host memory: for a peer that can't write the rank's device memory */
 } pipc__place_t;
 
 typedef struct pipc__ref {
@@ -69,25 +77,29 @@ typedef enum pipc__op_kind {
     PIPC__COPY,   /* dst = src[0] */
     PIPC__REDUCE, /* dst = src[0] op src[1] op ..., in this order, one rounding at the end */
     PIPC__SIGNAL, /* after all earlier ops of this actor: set flag at peer to this round's number */
-    PIPC__WAIT    /* until the own flag, set by peer, has reached this round's number */
+    PIPC__WAIT,   /* until the own flag, set by peer, has reached this round's number */
+    PIPC__RAIL /* begin to sum dst over the nodes, in place; the end sets the own flag (a SIGNAL of
+                  the rail's, for any stage). Jobs of a rank end in the order of their beginnings */
 } pipc__op_kind_t;
 
 /* Some operations change a value before or after the reduction: a float's average is the sum of
- * inputs times 1/n, an integer's is the sum divided by n. A plan knows no operations, but says where
- * these two belong: each contribution gets the pre-op once, in the REDUCE that first takes it in,
- * and each result the post-op once, in the REDUCE that completes it. COPY changes nothing. The
- * tempting way, the pre-op where an input is first read, would round the scaled value of a small
- * type before it travels.
+ * inputs times 1/n, an integer's is the sum divided by n. A plan knows no operations, but says
+ * where these two belong: each contribution gets the pre-op once, in the REDUCE that first takes it
+ * in, and each result the post-op once, in the REDUCE or RAIL that completes it; n is the number of
+ * ranks of all nodes. COPY changes nothing. The tempting way, the pre-op where an input is first
+ * read, would round the scaled value of a small type before it travels.
  */
 typedef struct pipc__op {
     uint8_t kind;   /* pipc__op_kind_t */
     uint8_t nsrc;   /* COPY: 1, REDUCE: 2..PIPC__RANKS_MAX (one rank: 1), else 0 */
-    uint16_t chunk; /* COPY, REDUCE: the chunk that is moved */
-    uint16_t peer;  /* SIGNAL: whose flag; WAIT: who sets it; between stages the own rank */
-    uint16_t flag;  /* SIGNAL, WAIT: index among the flags of the rank that waits */
+    uint16_t chunk; /* COPY, REDUCE, RAIL: the chunk that is moved */
+    uint16_t peer;  /* SIGNAL: whose flag; WAIT: who sets it; between stages the own rank. RAIL: it,
+                       too */
+    uint16_t flag;  /* SIGNAL, WAIT, RAIL: index among the flags of the rank that waits */
     uint16_t pre;   /* REDUCE: bit i: src[i] still is as its rank gave it, and gets the pre-op */
-    uint16_t post;  /* REDUCE: 1: the result is complete, and gets the post-op */
-    pipc__ref_t dst; /* SIGNAL, WAIT: place alone, the memory in which the flag lies: SLOT or HOST */
+    uint16_t post;  /* REDUCE, RAIL: 1: the result is complete, and gets the post-op */
+    pipc__ref_t
+        dst; /* SIGNAL, WAIT: place alone, the memory in which the flag lies: SLOT or HOST */
     pipc__ref_t src[PIPC__RANKS_MAX];
 } pipc__op_t;
 
@@ -102,6 +114,7 @@ typedef struct pipc__plan {
     int nranks, nchunks;
     int nslots, nflags; /* the most that any rank has, in device and host memory alike */
     int nstages;
+    int nrails;                                                 /* 0: the ranks are all there are */
     pipc__program_t program[PIPC__RANKS_MAX][PIPC__STAGES_MAX]; /* [rank][stage] */
 } pipc__plan_t;
 
@@ -110,6 +123,18 @@ typedef struct pipc__plan {
 static inline PIPC__HD int pipc__owner(int nranks, int nchunks, int chunk)
 {
     return chunk * nranks / nchunks;
+}
+
+/* The rail of a chunk, and the rank of a node of @nranks that is on it: its owner, whose number may
+ * differ from node to node. One rail is rank 0's, whoever has more. */
+static inline PIPC__HD int pipc__rail_of(int nrails, int chunk)
+{
+    return chunk % nrails;
+}
+
+static inline PIPC__HD int pipc__rail_owner(int nrails, int nranks, int rail)
+{
+    return rail * nranks / nrails;
 }
 
 /* How one round is cut. All lengths are in elements; lengths of an empty part are 0. */
@@ -130,6 +155,20 @@ static inline PIPC__HD pipc__split_t pipc__split(size_t count, size_t elem_bytes
     s.chunk = (chunk + unit - 1) / unit * unit;
     s.lane = ((s.chunk + (size_t)nlanes - 1) / (size_t)nlanes + unit - 1) / unit * unit;
     return s;
+}
+
+/* The same for one lane of a plan with rails: a chunk has PIPC__RAIL_CHUNK_BYTES at least, if a
+ * slot has so many, and the last chunks of a short round are empty: no job of a rail is begun for
+ * them. Depends on nothing that nodes may have different. */
+#define PIPC__RAIL_CHUNK_BYTES ((size_t)8 << 10)
+
+static inline pipc__split_t pipc__rail_split(size_t count, size_t elem_bytes, int nchunks,
+                                             size_t slot_bytes)
+{
+    size_t chunk = slot_bytes < PIPC__RAIL_CHUNK_BYTES ? slot_bytes : PIPC__RAIL_CHUNK_BYTES;
+    size_t least = chunk / elem_bytes * (size_t)nchunks;
+
+    return pipc__split(count > least ? count : least, elem_bytes, nchunks, 1);
 }
 
 /* Part of lane @lane of chunk @chunk: first element in *first, returns the length. */

@@ -26,6 +26,10 @@ typedef struct pipc__shape {
     uint8_t order[PIPC__RANKS_MAX]; /* the ranks in tree order: members of a group stand together */
     uint16_t reach[PIPC__RANKS_MAX]; /* bit q of reach[r]: r can write q's device memory. Else the
                                         pair meets in host memory */
+    /* Several nodes: on how many rails their sums go, 1 to the ranks of the smallest node, and how
+     * many ranks the largest one has: both the same on every node. 0: these ranks are all there
+     * are. */
+    int nrails, most;
 } pipc__shape_t;
 
 /* All alike, all within reach. nranks is 1..PIPC__RANKS_MAX. */

@@ -89,6 +89,14 @@ static void add_flag(text_t *t, int rank, const pipc__op_t *op)
         add(t, "wait for %sflag %d from rank %d", memory, op->flag, op->peer);
 }
 
+/* "sum chunk 3 over the nodes in its output, post, then set its own flag 66" */
+static void add_rail(text_t *t, int rank, const pipc__op_t *op)
+{
+    add(t, "sum chunk %d over the nodes in ", op->chunk);
+    add_ref(t, rank, op->dst, "its ");
+    add(t, "%s, then set its own flag %d", op->post ? ", post" : "", op->flag);
+}
+
 void pipc__plan_op_text(const pipc__op_t *op, int rank, char *text, size_t bytes)
 {
     text_t t = {text, bytes};
@@ -100,6 +108,8 @@ void pipc__plan_op_text(const pipc__op_t *op, int rank, char *text, size_t bytes
         add_move(&t, rank, op);
     else if (op->kind == PIPC__SIGNAL || op->kind == PIPC__WAIT)
         add_flag(&t, rank, op);
+    else if (op->kind == PIPC__RAIL)
+        add_rail(&t, rank, op);
     else
         add(&t, "op number %d", op->kind);
 }
@@ -124,11 +134,14 @@ static void print_program(const pipc__plan_t *p, int rank, int stage, FILE *out)
 pipc_status_t pipc__plan_print(const pipc__plan_t *plan, FILE *out, pipc__error_t *err)
 {
     const char *collective = pipc__collective_name(plan->collective);
+    char rails[32] = "";
 
-    fprintf(out, "plan %s: %s of %d rank%s, %d chunk%s a round, %d stage%s, %d slots, %d flags\n",
+    if (plan->nrails)
+        snprintf(rails, sizeof(rails), ", %d rail%s", plan->nrails, plan->nrails == 1 ? "" : "s");
+    fprintf(out, "plan %s: %s of %d rank%s, %d chunk%s a round, %d stage%s, %d slots, %d flags%s\n",
             plan->name, collective ? collective : "no collective", plan->nranks,
             plan->nranks == 1 ? "" : "s", plan->nchunks, plan->nchunks == 1 ? "" : "s",
-            plan->nstages, plan->nstages == 1 ? "" : "s", plan->nslots, plan->nflags);
+            plan->nstages, plan->nstages == 1 ? "" : "s", plan->nslots, plan->nflags, rails);
     for (int r = 0; r < plan->nranks; r++)
         for (int s = 0; s < plan->nstages; s++)
             print_program(plan, r, s, out);

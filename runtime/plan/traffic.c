@@ -44,7 +44,8 @@ static bool follow(chains_t *c, const pipc__program_t *program, int rank, int st
 
     for (; *next < program->nops; ++*next) {
         const pipc__op_t *op = &program->ops[*next];
-        if (op->kind == PIPC__SIGNAL)
+        if (op->kind == PIPC__SIGNAL ||
+            op->kind == PIPC__RAIL) /* a rail's own time is not asked here */
             c->flag[op->peer][op->flag] = 1 + *chain + (op->peer != rank);
         if (op->kind != PIPC__WAIT)
             continue;

@@ -177,7 +177,7 @@ static void ll_takes_one_shots_alone(void **state)
 
     (void)state;
     for (int n = 2; n <= PIPC__RANKS_MAX; n++)
-        for (int kind = 0; kind < PIPC__PLAN_KINDS; kind++) {
+        for (int kind = 0; kind < PIPC__PLAN_KINDS_LOCAL; kind++) {
             pipc__shape_flat(&shape, n);
             shape.reach[0] = 1; /* rank 0 writes nobody's device memory */
             assert_int_equal(

@@ -22,6 +22,14 @@ tests_unit_plan_broken_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_broken_LDADD = $(UNIT_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/plan_nodes
+endif
+tests_unit_plan_nodes_SOURCES = tests/unit/plan_nodes.c \
+	tests/unit/plan_staged.c tests/unit/plan_staged.h
+tests_unit_plan_nodes_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plan_nodes_LDADD = $(UNIT_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/plan_json
 endif
 tests_unit_plan_json_SOURCES = tests/unit/plan_json.c \

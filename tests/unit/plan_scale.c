@@ -27,7 +27,7 @@
 #endif
 
 #define COLLECTIVES 3
-#define PLANS (PIPC__PLAN_KINDS * COLLECTIVES)
+#define PLANS (PIPC__PLAN_KINDS_LOCAL * COLLECTIVES)
 
 _Static_assert(PLANS <= RANK_PLANS_MAX, "a rank holds all plans");
 
@@ -144,7 +144,7 @@ static int make_plans(const pipc__shape_t *s, pipc__plan_t *plans[PLANS])
     pipc__error_t err;
     int n = 0;
 
-    for (int kind = 0; kind < PIPC__PLAN_KINDS; kind++)
+    for (int kind = 0; kind < PIPC__PLAN_KINDS_LOCAL; kind++)
         for (int c = 0; c < COLLECTIVES && pipc__plan_name((pipc__plan_kind_t)kind); c++) {
             pipc_status_t st = pipc__plan_make_for(&plans[n], (pipc__plan_kind_t)kind,
                                                    (pipc__collective_t)c, s, &err);

@@ -272,7 +272,7 @@ static void a_plan_without_memory_is_refused(void **state)
     pipc__shape_flat(&s, 5);
     s.nlevels = 1;
     s.group[0][3] = s.group[0][4] = 1;
-    for (int kind = 0; kind < PIPC__PLAN_KINDS; kind++) {
+    for (int kind = 0; kind < PIPC__PLAN_KINDS_LOCAL; kind++) {
         pipc__plan_t *p = NULL;
         int failures = -1;
         for (pipc_status_t st = PIPC_ERR_NOMEM; st; failures++) {

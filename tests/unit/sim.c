@@ -528,7 +528,7 @@ static void bytes_as_the_plans_count(void **state)
     for (size_t t = 0; t < COUNT(some); t++) {
         machine_t m;
         put_on(&m, some[t], 0, &costs, false);
-        for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+        for (int k = 0; k < PIPC__PLAN_KINDS_LOCAL; k++) {
             pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
             if (!plan)
                 continue;
@@ -759,7 +759,7 @@ static void all_plans_end(void **state)
             machine_t m;
             bool host = n % 5 == 4;
             put_on(&m, trees[t], n, &costs, host);
-            for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+            for (int k = 0; k < PIPC__PLAN_KINDS_LOCAL; k++) {
                 pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
                 for (size_t c = 0; plan && c < COUNT(counts); c++) {
                     pipc__sim_result_t r = run(&m, plan, counts[c], false);
@@ -817,7 +817,7 @@ static void random_trees(void **state)
             used += draw_group(text, 0, 16 - used);
         text[strlen(text) - 1] = '\0';
         put_on(&m, text, 0, &costs, i % 4 == 3);
-        for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+        for (int k = 0; k < PIPC__PLAN_KINDS_LOCAL; k++) {
             pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
             if (!plan)
                 continue;
@@ -837,7 +837,7 @@ static void faster_links_help(void **state)
 {
     (void)state;
     for (size_t t = 0; t < COUNT(trees); t++) {
-        double last[PIPC__PLAN_KINDS] = {0};
+        double last[PIPC__PLAN_KINDS_LOCAL] = {0};
         for (int speed = 8; speed <= 64; speed *= 2) {
             pipc__costs_t costs;
             machine_t m;
@@ -845,7 +845,7 @@ static void faster_links_help(void **state)
             costs.speed_gts = speed;
             costs.socket_gbps = 2.0 * speed;
             put_on(&m, trees[t], 0, &costs, false);
-            for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+            for (int k = 0; k < PIPC__PLAN_KINDS_LOCAL; k++) {
                 pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
                 double usec = plan ? usec_of(&m, plan, 4 << 20) : 0;
                 if (last[k] > 0 && usec > last[k] * 1.001)
@@ -870,7 +870,7 @@ static void repeated_rounds(void **state)
     for (size_t t = 0; t < COUNT(trees); t++) {
         machine_t m;
         put_on(&m, trees[t], 0, &costs, false);
-        for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+        for (int k = 0; k < PIPC__PLAN_KINDS_LOCAL; k++) {
             pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
             if (!plan)
                 continue;
@@ -899,9 +899,9 @@ static void the_choice_at_16_mb(void **state)
     pipc__costs_default(&costs);
     for (size_t t = 0; t < COUNT(limited); t++) {
         machine_t m;
-        double usec[PIPC__PLAN_KINDS] = {0};
+        double usec[PIPC__PLAN_KINDS_LOCAL] = {0};
         put_on(&m, limited[t], 0, &costs, false);
-        for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+        for (int k = 0; k < PIPC__PLAN_KINDS_LOCAL; k++) {
             pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)k);
             usec[k] = plan ? usec_of(&m, plan, 4 << 20) : 1e9;
             if (k != PIPC__ISLAND && usec[PIPC__ISLAND] > 0 && usec[k] < usec[PIPC__ISLAND])
@@ -946,7 +946,7 @@ static void deadlocks_agree(void **state)
         machine_t m;
         pipc__error_t err = {PIPC_OK, ""}, why = {PIPC_OK, ""};
         put_on(&m, trees[i % 4], 2 + i % 4, &costs, false);
-        int kind = i / 4 % PIPC__PLAN_KINDS;
+        int kind = i / 4 % PIPC__PLAN_KINDS_LOCAL;
         pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)kind);
         if (plan && disturb(plan)) {
             const pipc__check_call_t one = {plan, 3, 1, false};
