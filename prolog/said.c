@@ -40,7 +40,7 @@ bool pipc__said_due(int dir, const char *name, uid_t owner, const char *key, dou
     free(text);
     if (same && (!*key || (now >= then && now - then < PIPC__SAID_AGAIN)))
         return false;
-    int n = snprintf(line, sizeof(line), "%.0f %s", now, key);
+    int n = snprintf(line, sizeof(line), "%lld %s", (long long)now, key); /* never in the future */
     pipc__state_write(dir, name, 0644, line, (size_t)n, NULL);
     return true;
 }

@@ -89,7 +89,8 @@ bool pipc__slurm_line(const char *line, pipc__node_t *node)
 
     memset(node, 0, sizeof(*node));
     if (!word(line, "NodeName=", node->name, sizeof(node->name)) ||
-        !pipc__slurm_is_node(node->name) || !word(line, "State=", node->state, sizeof(node->state)))
+        !pipc__config_is_node(node->name) ||
+        !word(line, "State=", node->state, sizeof(node->state)))
         return false;
     node->drained =
         has(node->state, "DRAIN") || has(node->state, "DRAINED") || has(node->state, "DRAINING");
@@ -100,15 +101,6 @@ bool pipc__slurm_line(const char *line, pipc__node_t *node)
         snprintf(node->extra, sizeof(node->extra), "%.*s", (int)strcspn(extra + 7, "\n"),
                  extra + 7);
     return true;
-}
-
-bool pipc__slurm_is_node(const char *name)
-{
-    static const char allowed[] =
-        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    size_t n = strlen(name);
-
-    return n > 0 && n < PIPC__CONFIG_NODE_MAX && *name != '-' && strspn(name, allowed) == n;
 }
 
 /* ---- calling ------------------------------------------------------------------------------- */
@@ -180,7 +172,7 @@ pipc_status_t pipc__slurm_ask(const pipc__slurm_t *slurm, const char *name, pipc
     pipc_status_t st;
 
     *out = (pipc__nodes_t){NULL, 0};
-    if (name && !pipc__slurm_is_node(name))
+    if (name && !pipc__config_is_node(name))
         return pipc__fail(err, PIPC_ERR_INVALID, "%s: no name of a node", name);
     snprintf(word_of, sizeof(word_of), "%s", name ? name : "");
     char *text = malloc(cap);
@@ -210,7 +202,7 @@ pipc_status_t pipc__slurm_update(const pipc__slurm_t *slurm, const char *node,
     char *argv[7] = {self, verb};
     int n = 2;
 
-    if (!pipc__slurm_is_node(node))
+    if (!pipc__config_is_node(node))
         return pipc__fail(err, PIPC_ERR_INVALID, "%s: no name of a node", node);
     for (int i = 0; i < 4; i++) {
         if (!part[i].value)

@@ -40,9 +40,6 @@ typedef struct pipc__nodes {
 /* One line of scontrol -o show node; false when it is none. Pure. */
 bool pipc__slurm_line(const char *line, pipc__node_t *node);
 
-/* A word that may stand for a node on scontrol's command line. */
-bool pipc__slurm_is_node(const char *name);
-
 /* The node @name, or all nodes (NULL). The caller frees list, also after a failure. */
 pipc_status_t pipc__slurm_ask(const pipc__slurm_t *slurm, const char *name, pipc__nodes_t *out,
                               pipc__error_t *err);

@@ -71,7 +71,7 @@ int pipc__verb_healthcheck(int argc, char **argv)
         host[strcspn(host, ".")] = '\0';
         w.node = host;
     }
-    if (!w.node || !pipc__slurm_is_node(w.node))
+    if (!w.node || !pipc__config_is_node(w.node))
         return pipc__verb_usage("--node", "no name of a node");
     umask(022);
     const pipc__healthcheck_t hc = {pipc__gate_here, w.node, w.dry_run};

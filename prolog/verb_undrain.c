@@ -36,7 +36,7 @@ static int take(void *wants, int id, const char *value)
         w->all = true;
     else if (id == OPT_DRY_RUN)
         w->dry_run = true;
-    else if (!pipc__slurm_is_node(value))
+    else if (!pipc__config_is_node(value))
         return pipc__verb_usage(value, "no name of a node; lists of Slurm's form are not taken");
     else
         w->node[w->n++] = value;

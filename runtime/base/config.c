@@ -53,8 +53,7 @@ const pipc__config_key_t pipc__config_keys[] = {
 
 /* ---- values -------------------------------------------------------------------------------- */
 
-/* Letters, digits, ".", "_" and "-", which is not the first: it stands on a command line. */
-static bool is_node(const char *text)
+bool pipc__config_is_node(const char *text)
 {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -95,7 +94,7 @@ static bool set(const pipc__config_key_t *k, const char *text, pipc__config_t *o
         return (none || *text == '/') && snprintf(field, PIPC__CONFIG_PATH_MAX, "%s",
                                                   none ? "" : text) < PIPC__CONFIG_PATH_MAX;
     case PIPC__CONFIG_NODE:
-        return (none || is_node(text)) &&
+        return (none || pipc__config_is_node(text)) &&
                snprintf(field, PIPC__CONFIG_NODE_MAX, "%s", none ? "" : text) >= 0;
     case PIPC__CONFIG_SHARE:
         return set_share(text, (pipc__share_t *)(void *)field);

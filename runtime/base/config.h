@@ -64,6 +64,10 @@ extern const pipc__config_key_t pipc__config_keys[]; /* ends with a key of NULL 
 
 void pipc__config_default(pipc__config_t *out);
 
+/* A word that may stand for a node, also on a command line: letters, digits, ".", "_" and "-",
+ * which is not the first. */
+bool pipc__config_is_node(const char *text);
+
 /* Fill @out from the file at @path. An absent file is fine: all defaults. Everything else that is
  * not right refuses the whole file: @out has the defaults then, and @err says what and where.
  * Refused is also a file, or a folder that holds it, which somebody other than @owner owns or can

@@ -336,10 +336,10 @@ static void the_log(void **state)
         double now;
         const char *key;
         bool due;
-    } steps[] = {{10, "", false},   {20, "a", true},    {30, "a", false},  {3619, "a", false},
-                 {3620, "a", true}, {3700, "a", false}, {3710, "b", true}, {3720, "a", true},
-                 {3730, "", true},  {3740, "", false},  {9000, "", false}, {9001, "b", true},
-                 {9000, "b", true} /* another boot */};
+    } steps[] = {{10, "", false},   {19.7, "c", true},  {19.8, "c", false}, {20, "a", true},
+                 {30, "a", false},  {3619, "a", false}, {3620, "a", true},  {3700, "a", false},
+                 {3710, "b", true}, {3720, "a", true},  {3730, "", true},   {3740, "", false},
+                 {9000, "", false}, {9001, "b", true},  {9000, "b", true} /* another boot */};
     pipc__findings_t list = {NULL, 0, 0, PIPC__OK};
     char a[PIPC__SAID_MAX], b[PIPC__SAID_MAX];
     int dir;
