@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/comm/ranges.h"
 #include "runtime/comm/report.h"
 
 static _Thread_local char last_error[PIPC__ERROR_MAX];
@@ -99,7 +100,21 @@ static const char *judge_arguments(const void *send, const void *recv, size_t co
     return NULL;
 }
 
-/* Complete @call by what the table says and run it. Returns the algorithm, or -1 with @err. */
+static pipc_status_t run_as(pipc_comm_t *c, pipc__choice_t choice, pipc__exec_call_t *call,
+                            pipc__error_t *err)
+{
+    const pipc__exec_ops_t *ops = c->exec->ops;
+
+    if (choice.algo == PIPC__ALGO_NCCL)
+        return ops->other(c->exec, call, pipc__nccl_allreduce, c->nccl, err);
+    call->plan = c->plan[choice.algo];
+    call->proto = choice.proto;
+    call->blocks = choice.blocks && choice.blocks < c->most_blocks ? choice.blocks : c->most_blocks;
+    return ops->run(c->exec, call, err);
+}
+
+/* Complete @call by what the table says and run it. Returns the algorithm, or -1 with @err. What is
+ * left to the program has no range: nothing of it happens here. */
 static int run(pipc_comm_t *c, pipc__exec_call_t *call, size_t bytes, pipc__error_t *err)
 {
     const pipc__exec_ops_t *ops = c->exec->ops;
@@ -111,13 +126,10 @@ static int run(pipc_comm_t *c, pipc__exec_call_t *call, size_t bytes, pipc__erro
     pipc__choice_t choice = pipc__comm_choice(c, bytes, in_graph);
     if (choice.algo == PIPC__ALGO_NCCL && c->leaves)
         return choice.algo;
-    if (choice.algo == PIPC__ALGO_NCCL)
-        return ops->other(c->exec, call, pipc__nccl_allreduce, c->nccl, err) ? -1 : choice.algo;
-    call->plan = c->plan[choice.algo];
-    call->proto = choice.proto;
-    call->blocks =
-        choice.blocks && choice.blocks < c->most_blocks ? choice.blocks : c->most_blocks;
-    return ops->run(c->exec, call, err) ? -1 : choice.algo;
+    pipc__range_begin(pipc__range_of_call(choice), bytes);
+    pipc_status_t st = run_as(c, choice, call, err);
+    pipc__range_end();
+    return st ? -1 : choice.algo;
 }
 
 pipc_status_t pipc_allreduce(pipc_comm_t *c, const void *send, void *recv, size_t count,

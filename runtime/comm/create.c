@@ -17,6 +17,7 @@
 #include "runtime/comm/comm.h"
 #include "runtime/comm/paths.h"
 #include "runtime/comm/plans.h"
+#include "runtime/comm/ranges.h"
 #include "runtime/comm/report.h"
 #include "runtime/comm/request.h"
 #include "runtime/comm/tables.h"
@@ -330,8 +331,8 @@ static void begin_report(const build_t *b)
         pipc__report_table(c->table_from);
 }
 
-pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config,
-                                const pipc__xchg_ops_t *xchg, pipc__error_t *err)
+static pipc_status_t create(pipc_comm_t **comm, const pipc_comm_config_t *config,
+                            const pipc__xchg_ops_t *xchg, pipc__error_t *err)
 {
     build_t b = {.group = {.self = -1}};
 
@@ -360,6 +361,16 @@ pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *co
     begin_report(&b);
     *comm = b.comm;
     return PIPC_OK;
+}
+
+pipc_status_t pipc__comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config,
+                                const pipc__xchg_ops_t *xchg, pipc__error_t *err)
+{
+    pipc__ranges_open();
+    pipc__range_begin(PIPC__RANGE_CREATE, 0);
+    pipc_status_t st = create(comm, config, xchg, err);
+    pipc__range_end();
+    return st;
 }
 
 pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config)

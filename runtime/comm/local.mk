@@ -11,6 +11,7 @@ COMM_SOURCES = \
 	runtime/comm/plans.c runtime/comm/plans.h \
 	runtime/comm/prepare.c \
 	runtime/comm/probe_cache.c runtime/comm/probe_cache.h \
+	runtime/comm/ranges.c runtime/comm/ranges.h \
 	runtime/comm/report.c runtime/comm/report.h runtime/comm/report_exit.c \
 	runtime/comm/request.c runtime/comm/request.h \
 	runtime/comm/tables.c runtime/comm/tables.h \
@@ -24,7 +25,7 @@ endif
 # what the version script names and nothing else.
 noinst_LTLIBRARIES += libpipc-comm.la
 libpipc_comm_la_SOURCES = $(COMM_SOURCES)
-libpipc_comm_la_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_CONFDIR='"$(pipcconfdir)"'
+libpipc_comm_la_CPPFLAGS = $(AM_CPPFLAGS) $(NVTX_CPPFLAGS) -DPIPC_CONFDIR='"$(pipcconfdir)"'
 libpipc_comm_la_LIBADD = $(COMM_LIBS)
 
 libpcie_ipc_la_SOURCES =

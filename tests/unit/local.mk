@@ -503,6 +503,22 @@ tests_unit_report_SOURCES = tests/unit/report.c
 tests_unit_report_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_report_LDADD = libpipc-comm.la $(CMOCKA_LIBS) $(JANSSON_LIBS)
 
+# NVTX ranges, with a profiler that NVTX opens.
+if HAVE_CMOCKA
+if HAVE_NVTX
+check_PROGRAMS += tests/unit/ranges
+check_LTLIBRARIES += tests/unit/ranges_profiler.la
+endif
+endif
+tests_unit_ranges_SOURCES = tests/unit/ranges.c tests/unit/ranges_profiler.h \
+	tests/unit/mallocs.c tests/unit/mallocs.h tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_ranges_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_ranges_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+EXTRA_tests_unit_ranges_DEPENDENCIES = tests/unit/ranges_profiler.la
+tests_unit_ranges_profiler_la_SOURCES = tests/unit/ranges_profiler.c tests/unit/ranges_profiler.h
+tests_unit_ranges_profiler_la_CPPFLAGS = $(AM_CPPFLAGS) $(NVTX_CPPFLAGS)
+tests_unit_ranges_profiler_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+
 # The gate's own part of the CUDA driver and NVML, with a library that answers as both do.
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/wake tests/unit/stress
