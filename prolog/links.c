@@ -119,3 +119,13 @@ pipc_status_t pipc__link_remove(const char *folder, const char *target, FILE *ou
     close(dir);
     return st;
 }
+
+bool pipc__link_is_there(const char *folder, const char *target)
+{
+    int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool there = dir >= 0 && look(dir, target) == OURS;
+
+    if (dir >= 0)
+        close(dir);
+    return there;
+}

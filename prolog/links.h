@@ -22,4 +22,7 @@ pipc_status_t pipc__link_install(const char *folder, const char *target, FILE *o
 pipc_status_t pipc__link_remove(const char *folder, const char *target, FILE *out,
                                 pipc__error_t *err);
 
+/* Is it there? */
+bool pipc__link_is_there(const char *folder, const char *target);
+
 #endif

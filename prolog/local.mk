@@ -13,6 +13,9 @@ libpipc_gate_la_SOURCES = \
 	prolog/census.c prolog/census.h \
 	prolog/changes.c prolog/changes.h \
 	prolog/check.c prolog/check.h prolog/check_time.c prolog/check_time.h \
+	prolog/checklist.c prolog/checklist.h prolog/checklist_lines.h \
+	prolog/checklist_facts.c prolog/checklist_facts.h \
+	prolog/checklist_links.c prolog/checklist_node.c \
 	prolog/codes.c prolog/codes.h \
 	prolog/conditions.c prolog/conditions.h \
 	prolog/config_space.c prolog/config_space.h \
@@ -51,6 +54,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/looks.c prolog/looks.h \
 	prolog/off.c prolog/start.h \
 	prolog/output.c prolog/output.h \
+	prolog/p2p_matrix.c prolog/p2p_matrix.h \
 	prolog/places.c prolog/places.h \
 	prolog/reason.c prolog/reason.h \
 	prolog/ring.c prolog/ring.h \
@@ -93,7 +97,7 @@ prolog_epilog_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_healthcheck_SOURCES = prolog/healthcheck_main.c $(GUARD)
 prolog_healthcheck_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_gate_SOURCES = prolog/main.c prolog/verbs.h prolog/verb_accept.c prolog/verb_ack.c prolog/verb_baseline.c \
-	prolog/verb_census.c prolog/verb_check.c prolog/verb_healthcheck.c prolog/verb_job.c \
+	prolog/verb_census.c prolog/verb_check.c prolog/verb_checklist.c prolog/verb_healthcheck.c prolog/verb_job.c \
 	prolog/verb_links.c prolog/verb_machine.c prolog/verb_snapshot.c prolog/verb_undrain.c prolog/verb_watch.c
 prolog_gate_CPPFLAGS = $(AM_CPPFLAGS) $(GATE_PATHS)
 prolog_gate_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(JANSSON_CFLAGS)

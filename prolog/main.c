@@ -22,24 +22,18 @@ static const struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
 } verbs[] = {
-    {"check", pipc__verb_check},
-    {"baseline", pipc__verb_baseline},
-    {"ack", pipc__verb_ack},
-    {"explain", pipc__verb_explain},
-    {"healthcheck", pipc__verb_healthcheck},
-    {"accept", pipc__verb_accept},
-    {"undrain", pipc__verb_undrain},
-    {"census", pipc__verb_census},
-    {"install-links", pipc__verb_links},
-    {"job", pipc__verb_job},
-    {"snapshot", pipc__verb_snapshot},
-    {"watch", pipc__verb_watch},
-    {"gate", pipc__verb_gate},
+    {"check", pipc__verb_check},     {"baseline", pipc__verb_baseline},
+    {"ack", pipc__verb_ack},         {"checklist", pipc__verb_checklist},
+    {"explain", pipc__verb_explain}, {"healthcheck", pipc__verb_healthcheck},
+    {"accept", pipc__verb_accept},   {"undrain", pipc__verb_undrain},
+    {"census", pipc__verb_census},   {"install-links", pipc__verb_links},
+    {"job", pipc__verb_job},         {"snapshot", pipc__verb_snapshot},
+    {"watch", pipc__verb_watch},     {"gate", pipc__verb_gate},
     {"job-end", pipc__verb_job_end},
 };
 #define VERBS                                                                                      \
-    "check, baseline, ack, explain, prolog, epilog, healthcheck, accept, undrain, census, job, "   \
-    "snapshot, watch or install-links"
+    "check, baseline, ack, checklist, explain, prolog, epilog, healthcheck, accept, undrain, "     \
+    "census, job, snapshot, watch or install-links"
 
 static void print_codes(void)
 {
@@ -62,7 +56,8 @@ static const pipc__cli_section_t all_options[] = {
     {"baseline learn | diff [FILE] | show [FILE]: what the machine was when it was well",
      pipc__baseline_options},
     {"ack CODE OBJECT: a record of the past is known, and a note from now on", pipc__ack_options},
-    {"check, baseline, ack: which machine", pipc__machine_options},
+    {"checklist: is the node ready for production?", pipc__checklist_options},
+    {"check, baseline, ack, checklist: which machine", pipc__machine_options},
     {"prolog, epilog: what Slurm runs; see install-links\n\n"
      "healthcheck: what HealthCheckProgram is; with an option, by hand",
      pipc__healthcheck_options},
@@ -83,6 +78,7 @@ const pipc__cli_t pipc__health_cli = {
     .usage = "check [OPTION...]\n"
              "       " PIPC__HEALTH_NAME " baseline learn | diff [FILE] | show [FILE] [OPTION...]\n"
              "       " PIPC__HEALTH_NAME " ack CODE OBJECT | --list [OPTION...]\n"
+             "       " PIPC__HEALTH_NAME " checklist [OPTION...]\n"
              "       " PIPC__HEALTH_NAME " explain CODE\n"
              "       " PIPC__HEALTH_NAME " prolog | epilog\n"
              "       " PIPC__HEALTH_NAME " healthcheck [OPTION...]\n"
@@ -98,6 +94,7 @@ const pipc__cli_t pipc__health_cli = {
     .after = "Exit status of check and snapshot: 0 ok or note, 1 warn, 2 drain, 3 unknown,\n64 "
              "wrong usage.\n"
              "baseline diff: 0 the same, 1 it differs, 3 it cannot be told.\n"
+             "checklist: 0 every line is yes, 1 one is no, 3 one is unknown.\n"
              "prolog: 0, or 1 to refuse the node; epilog, healthcheck: 0.\n\nCodes:\n",
     .more = print_codes,
     .output_failed = PIPC__EXIT_UNKNOWN,

@@ -33,6 +33,7 @@ extern const pipc__cli_t pipc__health_cli;
 int pipc__verb_ack(int argc, char **argv);
 int pipc__verb_baseline(int argc, char **argv);
 int pipc__verb_check(int argc, char **argv);
+int pipc__verb_checklist(int argc, char **argv);
 int pipc__verb_explain(int argc, char **argv);
 int pipc__verb_healthcheck(int argc, char **argv);
 int pipc__verb_accept(int argc, char **argv);
@@ -57,7 +58,7 @@ extern const pipc__gate_t pipc__gate_here;
 
 /* Their options, for the --help of all. */
 extern const pipc__cli_option_t pipc__ack_options[], pipc__baseline_options[],
-    pipc__check_options[], pipc__links_options[];
+    pipc__check_options[], pipc__checklist_options[], pipc__links_options[];
 extern const pipc__cli_option_t pipc__job_options[], pipc__watch_options[];
 extern const pipc__cli_option_t pipc__healthcheck_options[], pipc__accept_options[],
     pipc__undrain_options[], pipc__census_options[];

@@ -56,7 +56,7 @@ static void exit_status_and_errors(void **state)
         {"--help", 0, "Usage: pcie-ipc-health"},
         {"check --help", 0, "Usage: pcie-ipc-health"},
         {"", 64,
-         "pcie-ipc-health: no verb: use check, baseline, ack, explain, prolog, epilog, "
+         "pcie-ipc-health: no verb: use check, baseline, ack, checklist, explain, prolog, epilog, "
          "healthcheck, accept, undrain, census, job, snapshot, watch or install-links; see"},
         {"look", 64, "pcie-ipc-health: look: use check"},
         {"--json check", 64, "--json: a verb comes first"},

@@ -284,6 +284,12 @@ EXTRA_DIST += tests/unit/health_object.t tests/unit/health_cases.t tests/unit/he
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/health_limits tests/unit/health_baseline tests/unit/health_site
 endif
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/health_checklist
+endif
+tests_unit_health_checklist_SOURCES = tests/unit/health_checklist.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_checklist_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_checklist_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_site_SOURCES = tests/unit/health_site.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_site_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_site_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
