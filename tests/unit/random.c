@@ -9,9 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/comm/plans.h"
 #include "runtime/tune/file.h"
 
-#define OWN (PIPC__PLAN_KINDS * PIPC__PROTOS)
+#define OWN (PIPC__PLAN_KINDS_LOCAL * PIPC__PROTOS)
 #define NCCLS 4 /* so often NCCL stands among the choices */
 #define CHOICES_MAX (OWN + NCCLS)
 #define GUARD 64 /* bytes of poison before and behind a buffer, at least */
@@ -37,7 +38,8 @@ typedef struct run {
     int nchoices;
     uint64_t calls, replayed; /* of all rounds; of them by graphs */
     uint64_t done[PIPC__ALGOS][PIPC__PROTOS];
-    int p2p, host; /* pairs, each direction one, by the memory in which they meet */
+    int p2p, host;  /* pairs, each direction one, by the memory in which they meet */
+    char shape[64]; /* how they stand */
     double start;
     batch_t batch;
     _Atomic uint64_t ended; /* batches and other steps, for the watch */
@@ -175,7 +177,7 @@ static void find_choices(run_t *t)
     pipc__error_t err;
 
     memset(t->choice, 0, sizeof(t->choice));
-    for (int k = 0; k < PIPC__PLAN_KINDS; k++) {
+    for (int k = 0; k < PIPC__PLAN_KINDS_LOCAL; k++) {
         pipc__table_t one = pipc__table_fixed(k);
         bool made = !pipc__comm_prepare(t->comm, &one, &err);
         for (int p = 0; p < PIPC__PROTOS; p++) {
@@ -422,6 +424,7 @@ static int create(run_t *t, uint64_t life)
     if (!pipc_comm_create(&comm, &c)) {
         t->p2p = comm->paths.p2p;
         t->host = comm->paths.host;
+        pipc__plans_describe(&comm->shape, t->shape, sizeof(t->shape));
         t->comm = comm;
         return 0;
     }
@@ -453,6 +456,18 @@ static int one_life(run_t *t, uint64_t number, bool *more)
     if (st)
         fprintf(stderr, "# rank %d: %s\n", t->rank, pipc_last_error());
     return bad ? bad : st ? FAILED : 0;
+}
+
+/* The way that the plugin would tell of this rank's GPU. */
+static void stand(const run_t *t)
+{
+    char way[64];
+
+    if (t->o->groups < 1)
+        return;
+    snprintf(way, sizeof(way), "numa0/0000:00/0000:%02x:00.0", 1 + t->rank * t->o->groups / t->n);
+    setenv("PCIE_IPC_WAY", way, 1);
+    unsetenv("PCIE_IPC_BDF"); /* it is this rank's, whichever GPU it has */
 }
 
 /* --- all of it ------------------------------------------------------------------------------- */
@@ -492,10 +507,10 @@ static void tell_all(const run_t *t, int bad)
     char text[PIPC__CHOICE_TEXT];
     double took = now() - t->start;
 
-    printf("# %llu calls a rank, %llu of them in graphs, by %d ranks (%d pairs by P2P, %d by "
+    printf("# %llu calls a rank, %llu of them in graphs, by %d ranks (%s; %d pairs by P2P, %d by "
            "host memory) in %.1f s, %.0f a second, all verified: %s\n",
-           (unsigned long long)t->calls, (unsigned long long)t->replayed, t->n, t->p2p, t->host,
-           took, (double)t->calls / took, bad ? "NOT RIGHT" : "0 wrong, 0 hangs");
+           (unsigned long long)t->calls, (unsigned long long)t->replayed, t->n, t->shape, t->p2p,
+           t->host, took, (double)t->calls / took, bad ? "NOT RIGHT" : "0 wrong, 0 hangs");
     for (int k = 0; k < PIPC__ALGOS; k++)
         for (int p = 0; p < PIPC__PROTOS; p++)
             if (t->done[k][p])
@@ -515,6 +530,7 @@ int random_body(ranks_t *all, int rank, void *arg)
     t = (run_t){.o = o, .all = all, .rank = rank, .n = ranks_size(all), .what = "starting"};
     if (pthread_create(&thread, NULL, watch, &t))
         return FAILED;
+    stand(&t);
     o->device->open(rank, o->device->arena_bytes);
     t.start = now();
     for (uint64_t number = o->first; !bad && more;) {
@@ -547,6 +563,7 @@ bool random_parse(random_options_t *o, int *ranks, int argc, char **argv)
         {"--spoil", NULL, NULL, &o->spoil, NULL},
         {"--stop", NULL, NULL, &o->stop, NULL},
         {"--ranks", NULL, NULL, ranks, NULL},
+        {"--groups", NULL, NULL, &o->groups, NULL},
         {"--nccl", NULL, NULL, NULL, &o->nccl},
     };
     const size_t n = sizeof(known) / sizeof(known[0]);
@@ -558,7 +575,7 @@ bool random_parse(random_options_t *o, int *ranks, int argc, char **argv)
         if (k == n || i + 1 == argc) {
             fprintf(stderr,
                     "%s: --seed, --first, --batches, --calls, --seconds, --patience, "
-                    "--spoil, --stop, --ranks or --nccl, each with a value\n",
+                    "--spoil, --stop, --ranks, --groups or --nccl, each with a value\n",
                     argv[i]);
             return false;
         }

@@ -51,11 +51,12 @@ typedef struct random_options {
     /* Negative controls: the rank that gives something else than the others think; the rank that
      * stops in the middle of its first batch. -1: none. */
     int spoil, stop;
+    int groups;       /* ranks stand in so many, each below a switch of its own; 0: as they do */
     const char *nccl; /* its library: many of the calls are NCCL's, inside; NULL: none */
 } random_options_t;
 
 /* "--seed S --first BATCH --batches N --calls N --seconds S --patience S --spoil RANK --stop RANK
- * --nccl PATH"; false and a line on stderr for anything else. *ranks gets --ranks. */
+ * --groups N --nccl PATH"; false and a line on stderr for anything else. *ranks gets --ranks. */
 bool random_parse(random_options_t *o, int *ranks, int argc, char **argv);
 
 /* For ranks_run(); @arg is a random_options_t. Rank 0 prints what was done. Returns 0; 1 for a
