@@ -13,9 +13,9 @@ typedef enum fate { DIES_IDLE, DIES_AT_WORK, ABORTS, COMES_LATE } fate_t;
 pipc_status_t stuck_call(rank_exec_t *re, pipc__proto_t proto, char *x, char *y,
                          unsigned int number, pipc__error_t *err);
 
-/* A test of cmocka's: of two ranks in the least staging, @turns times. Rank 0 waits for what never
- * comes; it must hear of it within 5 s, with rank 1 named, what the program has on its streams must
- * come to its end, and everything can be freed. Or, late, all goes well. */
+/* A test of cmocka's: of a rank a GPU in the least staging, @turns times. All but rank 1 wait for
+ * what never comes; each must hear of it within 5 s, with rank 1 named, what the program has on its
+ * streams must come to its end, and everything can be freed. Or, late, all goes well. */
 void stuck_run(pipc__proto_t proto, rank_plans_t plans, fate_t fate, int turns);
 
 #endif
