@@ -42,9 +42,10 @@ static int limit_of(pipc__share_t max_drain, int nodes)
     return n > 0 ? n : 1;
 }
 
-pipc__count_t pipc__census_count(const pipc__nodes_t *nodes, pipc__share_t max_drain, bool *pick)
+pipc__census_result_t pipc__census_count(const pipc__nodes_t *nodes, pipc__share_t max_drain,
+                                         bool *pick)
 {
-    pipc__count_t count = {.nodes = nodes->n, .limit = limit_of(max_drain, nodes->n)};
+    pipc__census_result_t count = {.nodes = nodes->n, .limit = limit_of(max_drain, nodes->n)};
     char reason[PIPC__SLURM_TEXT_MAX];
 
     for (int i = 0; i < nodes->n; i++)
@@ -75,7 +76,7 @@ static pipc_status_t grant(const pipc__slurm_t *slurm, const pipc__node_t *node,
 }
 
 pipc_status_t pipc__census(const pipc__slurm_t *slurm, pipc__share_t max_drain, bool dry_run,
-                           pipc__count_t *count, FILE *say, pipc__error_t *err)
+                           pipc__census_result_t *count, FILE *say, pipc__error_t *err)
 {
     pipc__nodes_t nodes;
     pipc_status_t st = pipc__slurm_ask(slurm, NULL, &nodes, err);

@@ -13,12 +13,12 @@
 
 #include "prolog/slurm.h"
 
-typedef struct pipc__count {
+typedef struct pipc__census_result {
     int nodes;   /* of the cluster */
     int drained; /* with a reason of ours */
     int asking;  /* in service, and asking */
     int limit;   /* of drained, as it comes out for this cluster */
-} pipc__count_t;
+} pipc__census_result_t;
 
 /* The field's text for @reason, and back: "" when it does not ask. */
 void pipc__census_mark(const char *reason, char out[PIPC__SLURM_TEXT_MAX]);
@@ -26,11 +26,12 @@ void pipc__census_reason(const char *extra, char out[PIPC__SLURM_TEXT_MAX]);
 
 /* Count; @pick (of as many as there are nodes) gets which of them are to be drained, in the order
  * of the list. Pure. */
-pipc__count_t pipc__census_count(const pipc__nodes_t *nodes, pipc__share_t max_drain, bool *pick);
+pipc__census_result_t pipc__census_count(const pipc__nodes_t *nodes, pipc__share_t max_drain,
+                                         bool *pick);
 
 /* Ask, count, drain; a line a node that is drained, and one on what it came to, to @say. @dry_run:
  * nothing is changed. */
 pipc_status_t pipc__census(const pipc__slurm_t *slurm, pipc__share_t max_drain, bool dry_run,
-                           pipc__count_t *count, FILE *say, pipc__error_t *err);
+                           pipc__census_result_t *count, FILE *say, pipc__error_t *err);
 
 #endif

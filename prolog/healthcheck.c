@@ -9,6 +9,7 @@
 #include "prolog/act.h"
 #include "prolog/census.h"
 #include "prolog/gate.h"
+#include "prolog/prometheus.h"
 #include "prolog/reason.h"
 #include "prolog/drained.h"
 #include "prolog/said.h"
@@ -283,10 +284,22 @@ static void log_findings(const round_t *r, const char *why)
         tell(r, why, "");
 }
 
+static void leave_metrics(const round_t *r)
+{
+    const char *path = r->config.prometheus;
+    pipc__error_t err = {PIPC_OK, ""};
+    bool failed = *path && !r->hc->dry_run &&
+                  pipc__prometheus_write(path, r->hc->gate.owner, r->config.sysroot,
+                                         &r->exam.findings, &err) != PIPC_OK;
+
+    if (pipc__exam_due(&r->hc->gate, "said.prometheus", failed ? "failed" : "") && failed)
+        tell(r, "prometheus: ", err.text);
+}
+
 static void take_census(const round_t *r)
 {
     pipc__error_t err = {PIPC_OK, ""};
-    pipc__count_t count;
+    pipc__census_result_t count;
 
     if (r->config.max_drain.n == 0 || strcmp(r->config.census, r->hc->node) != 0)
         return;
@@ -307,6 +320,7 @@ static void run(round_t *r)
     r->exam.fresh = r->record.reason[0] != '\0'; /* two checks in a row are two looks */
     if (pipc__examine(gate, &r->config, &r->exam, r->say))
         return;
+    leave_metrics(r);
     bool sick = r->exam.findings.verdict == PIPC__DRAIN;
     count_well(r);
     read_refusal(r);

@@ -44,7 +44,7 @@ int pipc__verb_census(int argc, char **argv)
     bool dry_run = false;
     pipc__error_t err = {PIPC_OK, ""};
     pipc__config_t config;
-    pipc__count_t count;
+    pipc__census_result_t count;
     int status = pipc__cli_parse(&cli, argc, argv, &dry_run);
 
     if (status >= 0)

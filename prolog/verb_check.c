@@ -3,13 +3,15 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "prolog/check.h"
 #include "prolog/output.h"
+#include "prolog/prometheus.h"
 #include "prolog/verbs.h"
 #include "runtime/base/ask.h"
 
-enum { OPT_GPUS = 256, OPT_BASELINE, OPT_NVML, OPT_WAKE, OPT_JSON };
+enum { OPT_GPUS = 256, OPT_BASELINE, OPT_NVML, OPT_WAKE, OPT_PROMETHEUS, OPT_JSON };
 
 #define WAKE_MS 30000 /* without persistence mode the driver first starts every GPU */
 
@@ -18,6 +20,7 @@ const pipc__cli_option_t pipc__check_options[] = {
     {"nvml", NULL, "ask NVML about this machine's GPUs too, 10 seconds at most", OPT_NVML},
     {"baseline", "FILE", "compare with this baseline", OPT_BASELINE},
     {"wake", "HOW", "tell slow links from idle ones: never, nvml or copy", OPT_WAKE},
+    {"prometheus", "FILE", "leave it for Prometheus too; FILE ends in .prom", OPT_PROMETHEUS},
     {"json", NULL, "print JSON", OPT_JSON},
     {NULL, NULL, NULL, 0},
 };
@@ -25,6 +28,7 @@ const pipc__cli_option_t pipc__check_options[] = {
 typedef struct wants {
     pipc__machine_t source;
     pipc__wake_t wake;
+    const char *prometheus;
     bool json;
 } wants_t;
 
@@ -56,6 +60,9 @@ static int take(void *wants, int id, const char *value)
         break;
     case OPT_WAKE:
         return take_wake(value, &w->wake);
+    case OPT_PROMETHEUS:
+        w->prometheus = value;
+        break;
     case OPT_JSON:
         w->json = true;
         break;
@@ -85,6 +92,24 @@ static int print_json(const pipc__findings_t *findings)
     return failed;
 }
 
+/* Findings, and what goes wrong beside them. */
+static int tell(const wants_t *w, const pipc__findings_t *findings)
+{
+    pipc__error_t err = {PIPC_OK, ""};
+    int status = pipc__exit_status(findings->verdict);
+
+    if (w->prometheus &&
+        pipc__prometheus_write(w->prometheus, geteuid(), w->source.sysroot, findings, &err))
+        status = pipc__verb_failed(&err);
+    if (w->json && print_json(findings))
+        status = PIPC__EXIT_UNKNOWN;
+    if (!w->json)
+        pipc__findings_print(findings, PIPC__OK, stdout);
+    if (!w->json && findings->n == 0)
+        printf("pcie-ipc: node: every link is as it should be (ok)\n");
+    return status;
+}
+
 int pipc__verb_check(int argc, char **argv)
 {
     wants_t w = {.wake = {.deadline_ms = WAKE_MS}};
@@ -96,6 +121,8 @@ int pipc__verb_check(int argc, char **argv)
         return status;
     if (w.source.nvml && (w.source.sysroot || w.source.dump || w.source.text))
         return pipc__verb_usage("--nvml", "asks this machine's driver, and is for no other one");
+    if (w.prometheus && (w.source.dump || w.source.text))
+        return pipc__verb_usage("--prometheus", "a text has no links that could be watched");
     if ((status = pipc__machine_ready(&w.source)) >= 0)
         return status;
     if (w.wake.mode && (w.source.dump || w.source.text))
@@ -106,13 +133,7 @@ int pipc__verb_check(int argc, char **argv)
         pipc__findings_free(&findings);
         return pipc__verb_failed(&err);
     }
-    status = pipc__exit_status(findings.verdict);
-    if (w.json && print_json(&findings))
-        status = PIPC__EXIT_UNKNOWN;
-    if (!w.json)
-        pipc__findings_print(&findings, PIPC__OK, stdout);
-    if (!w.json && findings.n == 0)
-        printf("pcie-ipc: node: every link is as it should be (ok)\n");
+    status = tell(&w, &findings);
     pipc__findings_free(&findings);
     return pipc__cli_finish(&cli, status);
 }

@@ -35,6 +35,8 @@ const pipc__config_key_t pipc__config_keys[] = {
     {"gate", "sysroot", PIPC__CONFIG_PATH, "/", NULL, 0, 0, AT(sysroot),
      "The machine that the prolog reads: the folder that holds sys and proc; other than / for "
      "trials only"},
+    {"gate", "prometheus", PIPC__CONFIG_PATH, "none", NULL, 0, 0, AT(prometheus),
+     "The file, ending in .prom, that the healthcheck leaves for Prometheus; none: no file"},
     {"slurm", "undrain", PIPC__CONFIG_ENUM, "auto", undrains, 0, 0, AT(undrain),
      "auto: the healthcheck puts a node back that it drained, when two checks in a row find it "
      "repaired; never: an administrator does"},

@@ -27,12 +27,13 @@ typedef struct pipc__share {
 } pipc__share_t;
 
 typedef struct pipc__config {
-    int mode;                            /* PIPC__MODE_... */
-    int scope;                           /* PIPC__SCOPE_... */
-    int cache;                           /* seconds that a check stays good for other prologs */
-    int deadline;                        /* seconds that a prolog takes at most */
-    int wake;                            /* pipc__wake_mode_t */
-    char sysroot[PIPC__CONFIG_PATH_MAX]; /* the machine that is read; "/" is this one */
+    int mode;                               /* PIPC__MODE_... */
+    int scope;                              /* PIPC__SCOPE_... */
+    int cache;                              /* seconds that a check stays good for other prologs */
+    int deadline;                           /* seconds that a prolog takes at most */
+    int wake;                               /* pipc__wake_mode_t */
+    char sysroot[PIPC__CONFIG_PATH_MAX];    /* the machine that is read; "/" is this one */
+    char prometheus[PIPC__CONFIG_PATH_MAX]; /* where the healthcheck leaves metrics; "": nowhere */
 
     int undrain;                        /* PIPC__UNDRAIN_... */
     pipc__share_t max_drain;            /* of the cluster's nodes */

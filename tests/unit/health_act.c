@@ -254,7 +254,7 @@ static void the_census(void **state)
             if (c == 's')
                 strcpy(list[k].extra, "{\"rack\": 2}");
         }
-        pipc__count_t got =
+        pipc__census_result_t got =
             pipc__census_count(&(pipc__nodes_t){list, n}, clusters[i].max_drain, pick);
         for (int k = 0; k < n; k++)
             if (pick[k] != (clusters[i].picked[k] == 'A'))

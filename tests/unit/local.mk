@@ -285,8 +285,12 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/health_limits tests/unit/health_baseline tests/unit/health_site
 endif
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/health_checklist
+check_PROGRAMS += tests/unit/health_checklist tests/unit/health_prometheus
 endif
+EXTRA_DIST += tests/unit/prometheus_text.py
+tests_unit_health_prometheus_SOURCES = tests/unit/health_prometheus.c tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_prometheus_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_prometheus_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_checklist_SOURCES = tests/unit/health_checklist.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_checklist_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_checklist_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
