@@ -285,28 +285,28 @@ static void scontrol_that_does_not_work(void **state)
     }
 }
 
+/* What cannot be left is told once, and keeps nothing from being done. */
+static void metrics_are_left(void **state)
+{
+    char gate[256];
+
+    (void)state;
+    snprintf(gate, sizeof(gate), "mode = enforce\nprometheus = %s/prom/gate.prom\n", tree);
+    configure(gate, "");
+    rounds(1);
+    ASSERT_HAS(said, "healthcheck: n1: prometheus: ");
+    ASSERT_HAS(said, "prom: cannot be opened: No such file");
+    rounds(1);
+    assert_string_equal(said, "");
+    tree_put("prom/of another", "", 0);
+    tree_gpu(1, 8);
+    rounds(1);
+    ASSERT_HAS(slurp("prom/gate.prom"), "pcie_ipc_health_verdict{verdict=\"drain\"} 1\n");
+    ASSERT_HAS(slurp("updates"), "state=drain");
+}
+
 int main(void)
 {
-    /* What cannot be left is told once, and keeps nothing from being done. */
-    static void metrics_are_left(void **state)
-    {
-        char gate[256];
-
-        (void)state;
-        snprintf(gate, sizeof(gate), "mode = enforce\nprometheus = %s/prom/gate.prom\n", tree);
-        configure(gate, "");
-        rounds(1);
-        ASSERT_HAS(said, "healthcheck: n1: prometheus: ");
-        ASSERT_HAS(said, "prom: cannot be opened: No such file");
-        rounds(1);
-        assert_string_equal(said, "");
-        tree_put("prom/of another", "", 0);
-        tree_gpu(1, 8);
-        rounds(1);
-        ASSERT_HAS(slurp("prom/gate.prom"), "pcie_ipc_health_verdict{verdict=\"drain\"} 1\n");
-        ASSERT_HAS(slurp("updates"), "state=drain");
-    }
-
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, set_up, tree_remove)
     const struct CMUnitTest tests[] = {
         IN_TREE(metrics_are_left),
