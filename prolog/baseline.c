@@ -69,7 +69,8 @@ static void learn_device(const pipc__facts_t *facts, const pipc__fact_t *f, bool
     pipc__place(facts, f, e->path);
     e->kind = f->gpu ? PIPC__KIND_GPU : f->nic ? PIPC__KIND_NIC : PIPC__KIND_PORT;
     e->vendor = f->vendor;
-    e->device = f->device;
+    /* What a text calls a card by its name only has no number that a file could keep. */
+    e->device = f->device <= 0xffff ? f->device : -1;
     e->who = f->who;
     if (class) {
         e->who.serial = 0;

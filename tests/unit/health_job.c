@@ -401,6 +401,7 @@ static void reports_of_two_jobs(void **state)
     snprintf(path, sizeof(path), "%s/jobs/7.json", var);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0400);
+    tree_is_valid(path, "job");
     snprintf(path, sizeof(path), "%s/jobs", var);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0711);

@@ -276,6 +276,7 @@ static json_t *snapshot(mode_t *mode)
     snprintf(path, sizeof(path), "%s/health.json", folder);
     assert_int_equal(stat(path, &st), 0);
     *mode = st.st_mode & 07777;
+    tree_is_valid(path, "health");
     json_t *json = json_load_file(path, 0, NULL);
     assert_non_null(json);
     return json;

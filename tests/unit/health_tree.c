@@ -127,3 +127,21 @@ void tree_gpu(int number, int width)
     snprintf(path, sizeof(path), "0000:00:%02x.0/0000:%02x:00.0", number, number);
     tree_add(path, 0x10de, 0x030200, &gpu, 256);
 }
+
+void tree_is_valid(const char *path, const char *definition)
+{
+    const char *top = getenv("PIPC_SRCDIR");
+    char command[1024], said[1024];
+
+    if (!top)
+        return; /* make check says where the schema is */
+    snprintf(
+        command, sizeof(command),
+        "python3 %s/tests/unit/health_schema.py %s/doc/pcie-ipc-health.schema.json %s <%s 2>&1",
+        top, top, definition, path);
+    FILE *f = popen(command, "r");
+    assert_non_null(f);
+    said[fread(said, 1, sizeof(said) - 1, f)] = '\0';
+    if (pclose(f))
+        fail_msg("%s: %s", path, said);
+}

@@ -35,4 +35,8 @@ void tree_fact(const char *path, const char *file, const char *text);
 /* A root port and a GPU below it, whose link has @width lanes of 16, Gen1, Gen4 being possible. */
 void tree_gpu(int number, int width);
 
+/* Is the JSON in the file at @path what doc/pcie-ipc-health.schema.json says under this name? Fails
+ * the test if not. */
+void tree_is_valid(const char *path, const char *definition);
+
 #endif
