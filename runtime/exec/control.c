@@ -164,6 +164,36 @@ void pipc__control_abort(pipc__control_t *ctl, pipc_status_t status, int rank)
             set_abort(page_of(ctl, r), word);
 }
 
+void pipc__control_abort_why(pipc__control_t *ctl, pipc_status_t status, const char *why)
+{
+    pipc__page_t *own = page_in(&ctl->own);
+
+    if (!own->why[0])
+        snprintf(own->why, sizeof(own->why), "%s", why);
+    pipc__control_abort(ctl, status, ctl->rank);
+}
+
+const char *pipc__control_cause(const pipc__control_t *ctl, char *buf, size_t cap)
+{
+    char name[128];
+    int who = ctl->rank;
+    pipc_status_t st = pipc__control_state(ctl, &who);
+    const char *why = page_of(ctl, who)->why;
+
+    if (why[0])
+        snprintf(buf, cap, "%.*s", PIPC__WHY_MAX - 1,
+                 why); /* another process may have spoilt its end */
+    else
+        snprintf(buf, cap, "%s %s", pipc__control_name(ctl, who, name, sizeof(name)),
+                 st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator");
+    return buf;
+}
+
+int pipc__control_number(const pipc__control_t *ctl, int rank)
+{
+    return ctl->name[rank].rank;
+}
+
 pipc_status_t pipc__control_state(const pipc__control_t *ctl, int *rank)
 {
     uint64_t word = atomic_load_explicit(&page_in(&ctl->own)->abort, memory_order_acquire);
@@ -305,12 +335,9 @@ pipc_status_t pipc__control_gather(pipc__control_t *ctl, const void *mine, size_
         struct gather_wait w = {page_of(ctl, r), g};
         pipc_status_t st = pipc__control_wait(ctl, gather_ready, &w);
         if (st) {
-            char name[128];
-            int who = r;
-            pipc__control_state(ctl, &who);
-            return pipc__fail(err, st, "%s %s while the ranks met",
-                              pipc__control_name(ctl, who, name, sizeof(name)),
-                              st == PIPC_ERR_PEER_LOST ? "has ended" : "gave up");
+            char cause[PIPC__CAUSE_MAX];
+            return pipc__fail(err, st, "%s while the ranks met",
+                              pipc__control_cause(ctl, cause, sizeof(cause)));
         }
         if (bytes)
             memcpy((char *)all + (size_t)r * bytes, w.page->gather[g % 2], bytes);

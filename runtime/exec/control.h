@@ -22,6 +22,8 @@
 #include "runtime/plan/plan.h"
 
 #define PIPC__GATHER_MAX 1024 /* bytes a rank in one gather */
+#define PIPC__CAUSE_MAX 200   /* bytes that hold what pipc__control_cause() says */
+#define PIPC__WHY_MAX 160     /* bytes of what a rank says of its abort, the final 0 included */
 
 /* Flags that streams of the own GPU wait for, one of each kind for each other rank (kernels/ce.h).
  * A wait in a GPU's front end knows nothing of the abort word and can't be taken back: release.h
@@ -39,12 +41,14 @@ typedef enum pipc__front {
 typedef struct pipc__page {
     _Alignas(128) _Atomic uint64_t abort;
     _Alignas(128) _Atomic uint32_t doorbell;
-    _Atomic uint32_t asleep;              /* the owner sleeps on the doorbell, or is about to */
+    _Atomic uint32_t asleep;                /* the owner sleeps on the doorbell, or is about to */
     _Alignas(128) _Atomic uint32_t leaving; /* in destroy, past its last call: its end is no loss */
-    cpu_set_t cores; /* where the owner may run, as it was when the page was made */
+    cpu_set_t cores;         /* where the owner may run, as it was when the page was made */
+    char why[PIPC__WHY_MAX]; /* written before any abort word that names the owner; "" else */
     _Alignas(128) _Atomic uint64_t gathered; /* sequence number of the newest data in gather[] */
     uint8_t gather[2][PIPC__GATHER_MAX];
-    _Alignas(128) uint64_t stalled_round, stalled_step; /* where a kernel gave up; step + 1, 0: none */
+    _Alignas(128) uint64_t stalled_round,
+        stalled_step; /* where a kernel gave up; step + 1, 0: none */
     struct {
         _Alignas(64) uint64_t value;
     } front[PIPC__FRONTS][PIPC__RANKS_MAX]; /* written by the own GPU, by peers' and by release.c */
@@ -52,7 +56,7 @@ typedef struct pipc__page {
 
 /* A peer, for messages. */
 typedef struct pipc__peer_name {
-    int rank;      /* in the communicator */
+    int rank; /* in the communicator */
     int pid;
     char host[64];
 } pipc__peer_name_t;
@@ -68,8 +72,9 @@ pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
                                     const pipc__segment_handle_t *handles,
                                     const pipc__peer_name_t *names, pipc__error_t *err);
 
-/* Collective: every rank gives @bytes (<= PIPC__GATHER_MAX, the same on all), all[size * bytes] gets
- * everybody's in rank order. With 0 bytes a barrier. Fails only when a peer is lost or aborts. */
+/* Collective: every rank gives @bytes (<= PIPC__GATHER_MAX, the same on all), all[size * bytes]
+ * gets everybody's in rank order. With 0 bytes a barrier. Fails only when a peer is lost or aborts.
+ */
 pipc_status_t pipc__control_gather(pipc__control_t *ctl, const void *mine, size_t bytes, void *all,
                                    pipc__error_t *err);
 
@@ -85,7 +90,19 @@ void pipc__control_ring(pipc__control_t *ctl, int rank);
  * any thread. In each page the first writer wins. */
 void pipc__control_abort(pipc__control_t *ctl, pipc_status_t status, int rank);
 
-/* The own abort word: PIPC_OK, PIPC_ERR_PEER_LOST, PIPC_ERR_ABORTED; *rank (may be NULL) gets who. */
+/* The same with the own rank, which says why: "rank 12 on n3 is lost". Once; for a loss that no
+ * other rank of the node could see. */
+void pipc__control_abort_why(pipc__control_t *ctl, pipc_status_t status, const char *why);
+
+/* What the own abort word comes from: what was said of it, else "rank 3 (process 4711 on n1) has
+ * ended", or that it has aborted the communicator; in a buffer of the caller's; returns it. */
+const char *pipc__control_cause(const pipc__control_t *ctl, char *buf, size_t cap);
+
+/* The number in the communicator of rank @rank, as names had it. */
+int pipc__control_number(const pipc__control_t *ctl, int rank);
+
+/* The own abort word: PIPC_OK, PIPC_ERR_PEER_LOST, PIPC_ERR_ABORTED; *rank (may be NULL) gets who.
+ */
 pipc_status_t pipc__control_state(const pipc__control_t *ctl, int *rank);
 
 /* "rank 3 (process 4711 on n1)" in a buffer of the caller's; returns it. */

@@ -20,6 +20,9 @@
  * Stages take turns on the thread: each runs until it meets a flag that has not come, and when all
  * stand at one, the thread sleeps until any of them comes. A stage has a round of its own: what
  * keeps it from running ahead is what keeps it on a GPU, the plan's own signals and waits.
+ *
+ * With jobs of a rail on their way the thread goes on with them between the steps of its stages,
+ * and sleeps by the rail when it must wait (cpu_rail.h).
  */
 #include "runtime/exec/exec.h"
 
@@ -29,6 +32,7 @@
 #include <unistd.h>
 
 #include "runtime/exec/copy.h"
+#include "runtime/exec/cpu_rail.h"
 #include "runtime/exec/perturb.h"
 #include "runtime/exec/reduce.h"
 
@@ -40,7 +44,8 @@ typedef struct cpu_exec {
     pipc__exec_t base;
     int rank, size;
     size_t area_bytes, half_bytes, cache_bytes;
-    uint64_t round; /* last round of the last call, counted over all calls */
+    uint64_t round;         /* last round of the last call, counted over all calls */
+    pipc__exec_rail_t rail; /* nranks 0: none was set */
     pipc__segment_t own, seg[PIPC__RANKS_MAX];
 } cpu_exec_t;
 
@@ -72,6 +77,12 @@ static flag_t *flag_of(const cpu_exec_t *x, int rank, const pipc__op_t *op, uint
            round % PIPC__BUFFERS * PIPC__FLAGS_MAX + op->flag;
 }
 
+/* Bytes of one of the areas of which a rank has PIPC__BUFFERS. */
+static size_t area_bytes(size_t staging_bytes)
+{
+    return staging_bytes / PIPC__BUFFERS / 4096 * 4096;
+}
+
 static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t staging_bytes,
                             uint8_t handle[PIPC__HANDLE_MAX], pipc__exec_place_t *place,
                             pipc__error_t *err)
@@ -85,7 +96,7 @@ static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t st
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for the CPU executor");
     x->base.ops = &pipc__exec_cpu;
     x->base.ctl = ctl;
-    x->area_bytes = staging_bytes / PIPC__BUFFERS / 4096 * 4096;
+    x->area_bytes = area_bytes(staging_bytes);
     x->half_bytes = FLAGS_BYTES + PIPC__BUFFERS * x->area_bytes;
     pipc_status_t st = pipc__segment_create(&x->own, 2 * x->half_bytes, &h, err);
     if (st) {
@@ -120,9 +131,11 @@ static pipc_status_t connect_peers(pipc__exec_t *exec, int rank, int size,
 
 /* --- staging ---------------------------------------------------------------------------------- */
 
+/* Over rails a slot must not depend on how many the plan of this node has. */
 static size_t slot_bytes(const cpu_exec_t *x, const pipc__plan_t *plan)
 {
-    size_t room = pipc__lane_slot_bytes(x->area_bytes, plan->nslots, 1);
+    size_t area = plan->nrails ? area_bytes(x->rail.staging_bytes) : x->area_bytes;
+    size_t room = pipc__lane_slot_bytes(area, plan->nrails ? PIPC__SLOTS_MAX : plan->nslots, 1);
 
     return room < SLOT_BYTES_MAX ? room : SLOT_BYTES_MAX;
 }
@@ -165,19 +178,28 @@ static void populate_op(const cpu_exec_t *x, const pipc__op_t *op, size_t bytes)
     }
 }
 
+static bool is_on_rail(const cpu_exec_t *x, const pipc__plan_t *plan)
+{
+    for (int l = 0; l < plan->nrails; l++)
+        if (pipc__rail_owner(plan->nrails, plan->nranks, l) == x->rank)
+            return true;
+    return false;
+}
+
 static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc__error_t *err)
 {
     const cpu_exec_t *x = self(exec);
     size_t bytes = slot_bytes(x, plan);
 
-    if (plan->nrails)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "plan %s goes over several nodes", plan->name);
+    if (plan->nrails && (!x->rail.nranks || (!x->rail.rail && is_on_rail(x, plan))))
+        return pipc__fail(err, PIPC_ERR_INTERNAL, "plan %s has rails, and this rank is on none",
+                          plan->name);
     if (!bytes)
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "staging of %zu bytes is too small for plan %s with %d "
                           "ranks; give %d or more",
                           PIPC__BUFFERS * x->area_bytes, plan->name, plan->nranks,
-                          PIPC__BUFFERS * plan->nslots * 4096);
+                          PIPC__BUFFERS * (plan->nrails ? PIPC__SLOTS_MAX : plan->nslots) * 4096);
     for (int i = 0; i < plan->nstages; i++)
         for (int step = 0; step < plan->program[x->rank][i].nops; step++)
             populate_op(x, &plan->program[x->rank][i].ops[step], bytes);
@@ -203,6 +225,7 @@ typedef struct cpu_run {
     bool past_caches; /* the output is written past them */
     int pieces;       /* chunks of a round in each block that the call's count is for */
     cpu_stage_t stage[PIPC__STAGES_MAX];
+    pipc__cpu_jobs_t *jobs;
 } cpu_run_t;
 
 /* Has the user's buffer at @place a block for each rank, or one alone? */
@@ -247,8 +270,10 @@ static void copy(const cpu_run_t *k, const pipc__op_t *op, char *dst, const void
 
 static void copy_or_reduce(const cpu_run_t *k, const cpu_stage_t *s, const pipc__op_t *op)
 {
-    const pipc__reduction_t how = {k->call->dtype, k->call->op, k->x->size,
-                                   op->nsrc,       op->pre,     op->post};
+    bool rails = k->call->plan->nrails;
+    const pipc__reduction_t how = {
+        k->call->dtype, k->call->op, rails ? k->x->rail.nranks : k->x->size,
+        op->nsrc,       op->pre,     op->post};
     const void *src[PIPC__RANKS_MAX];
     size_t n;
     char *dst = locate(k, s, op->dst, op->chunk, &n);
@@ -257,17 +282,30 @@ static void copy_or_reduce(const cpu_run_t *k, const cpu_stage_t *s, const pipc_
         src[i] = locate(k, s, op->src[i], op->chunk, &n);
     if (!n)
         return;
-    /* A reduction of one source is that of one rank: its pre- and post-op change nothing. */
-    if (op->nsrc == 1 && dst != src[0])
-        copy(k, op, dst, src[0], n * k->elem_bytes);
-    else if (op->nsrc > 1)
+    /* A reduction of one source is that of one rank: its pre- and post-op change nothing, unless
+     * the rank is one of many nodes'. */
+    if (op->nsrc > 1 || (op->pre && rails && how.op == PIPC_AVG))
         pipc__reduce(&how, dst, src, n);
+    else if (dst != src[0])
+        copy(k, op, dst, src[0], n * k->elem_bytes);
+}
+
+static void begin_rail(const cpu_run_t *k, const cpu_stage_t *s, const pipc__op_t *op)
+{
+    flag_t *flags = (flag_t *)(void *)memory_of(k->x, k->x->rank, PIPC__SLOT);
+    pipc__cpu_job_t job = {.round = s->round, .post = op->post};
+
+    job.flag = &flags[s->round % PIPC__BUFFERS * PIPC__FLAGS_MAX + op->flag].round;
+    job.data = locate(k, s, op->dst, op->chunk, &job.count);
+    pipc__cpu_jobs_begin(k->jobs, job);
 }
 
 static void act(const cpu_run_t *k, const cpu_stage_t *s, const pipc__op_t *op)
 {
     if (op->kind == PIPC__COPY || op->kind == PIPC__REDUCE)
         copy_or_reduce(k, s, op);
+    if (op->kind == PIPC__RAIL)
+        begin_rail(k, s, op);
     if (op->kind != PIPC__SIGNAL)
         return;
     atomic_store_explicit(&flag_of(k->x, op->peer, op, s->round)->round, s->round,
@@ -287,7 +325,9 @@ static void begin_round(const cpu_run_t *k, cpu_stage_t *s, size_t first)
     s->step = 0;
     s->first = first;
     s->count = left < k->round_elems ? left : k->round_elems;
-    s->split = pipc__split(s->count, k->elem_bytes, k->pieces, 1);
+    s->split = k->call->plan->nrails
+                   ? pipc__rail_split(s->count, k->elem_bytes, k->pieces, k->slot_bytes)
+                   : pipc__split(s->count, k->elem_bytes, k->pieces, 1);
 }
 
 static bool is_over(const cpu_run_t *k, const cpu_stage_t *s)
@@ -299,6 +339,8 @@ static bool is_blocked(const cpu_run_t *k, const cpu_stage_t *s)
 {
     const pipc__op_t *op = &s->program->ops[s->step];
 
+    if (op->kind == PIPC__RAIL)
+        return pipc__cpu_jobs_full(k->jobs);
     return op->kind == PIPC__WAIT && !PIPC__DROPPED((int)(s - k->stage), s->step) &&
            atomic_load_explicit(&flag_of(k->x, k->x->rank, op, s->round)->round,
                                 memory_order_acquire) < s->round;
@@ -309,6 +351,8 @@ static void run_stage(const cpu_run_t *k, cpu_stage_t *s)
     while (!is_over(k, s) && !is_blocked(k, s) && !PIPC__YIELDS()) {
         PIPC__DELAY();
         act(k, s, &s->program->ops[s->step]);
+        if (k->jobs->n)
+            pipc__cpu_jobs_go_on(k->jobs);
         if (++s->step == s->program->nops)
             begin_round(k, s, s->first + s->count);
     }
@@ -320,7 +364,7 @@ static bool all_over(const cpu_run_t *k)
 
     while (i < k->call->plan->nstages && is_over(k, &k->stage[i]))
         i++;
-    return i == k->call->plan->nstages;
+    return i == k->call->plan->nstages && !k->jobs->n;
 }
 
 static bool any_can_go(void *arg)
@@ -350,6 +394,21 @@ static pipc_status_t stalled(const cpu_run_t *k, pipc__error_t *err)
                               k->stage[at].round - x->round - 1, at, k->stage[at].step, err);
 }
 
+/* Until some stage can go on. A loss that the rail sees is for this rank to tell the others. */
+static pipc_status_t wait(cpu_run_t *k)
+{
+    pipc__control_t *ctl = k->x->base.ctl;
+    pipc_status_t st = k->jobs->err.status;
+
+    if (!st && k->jobs->n)
+        st = pipc__cpu_jobs_wait(k->jobs, ctl, any_can_go, k);
+    else if (!st)
+        st = pipc__control_wait(ctl, any_can_go, k);
+    if (k->jobs->err.status)
+        pipc__control_abort_why(ctl, k->jobs->err.status, k->jobs->err.text);
+    return st;
+}
+
 static pipc_status_t run_stages(cpu_run_t *k, pipc__error_t *err)
 {
     for (;;) {
@@ -357,16 +416,31 @@ static pipc_status_t run_stages(cpu_run_t *k, pipc__error_t *err)
             run_stage(k, &k->stage[i]);
         if (all_over(k))
             return PIPC_OK;
-        if (pipc__control_wait(k->x->base.ctl, any_can_go, k))
+        if (wait(k))
             return stalled(k, err);
     }
+}
+
+static void close_rail(cpu_exec_t *x)
+{
+    if (x->rail.rail)
+        x->rail.ops->close(x->rail.rail);
+    x->rail.rail = NULL;
 }
 
 static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err)
 {
     cpu_exec_t *x = self(exec);
     const pipc__plan_t *plan = call->plan;
-    cpu_run_t k = {.x = x, .call = call, .elem_bytes = pipc_dtype_bytes(call->dtype)};
+    pipc__cpu_jobs_t jobs; /* 3 KB, most of which no call touches */
+    cpu_run_t k = {
+        .x = x, .call = call, .elem_bytes = pipc_dtype_bytes(call->dtype), .jobs = &jobs};
+
+    jobs.rail = &x->rail;
+    jobs.dtype = call->dtype;
+    jobs.op = call->op;
+    jobs.first = jobs.n = 0;
+    jobs.err.status = PIPC_OK;
 
     k.pieces = plan->collective == PIPC__ALLREDUCE ? plan->nchunks : plan->nchunks / plan->nranks;
     k.past_caches = exceeds_caches(x, call, k.elem_bytes);
@@ -377,8 +451,15 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
         begin_round(&k, &k.stage[i], 0);
     }
     pipc_status_t st = run_stages(&k, err);
+    if (st)
+        close_rail(x);
     x->round += call->count / k.round_elems + (call->count % k.round_elems != 0);
     return st;
+}
+
+static void set_rail(pipc__exec_t *exec, const pipc__exec_rail_t *rail)
+{
+    self(exec)->rail = *rail;
 }
 
 static pipc_status_t nothing_pending(pipc__exec_t *exec, pipc__error_t *err)
@@ -392,6 +473,7 @@ static void disconnect(pipc__exec_t *exec)
 {
     cpu_exec_t *x = self(exec);
 
+    close_rail(x);
     for (int r = 0; r < x->size; r++)
         pipc__segment_close(&x->seg[r]);
 }
@@ -409,6 +491,7 @@ const pipc__exec_ops_t pipc__exec_cpu = {
     .name = "cpu",
     .create = create,
     .connect = connect_peers,
+    .set_rail = set_rail,
     .prepare = prepare,
     .run = run,
     .poll = nothing_pending,

@@ -3,28 +3,40 @@
 
 #include <stdio.h>
 
+/* Is the flag set by the end of a rail's job? */
+static bool is_of_rail(const pipc__plan_t *plan, int rank, int flag)
+{
+    for (int s = 0; plan->nrails && s < plan->nstages; s++)
+        for (int i = 0; i < plan->program[rank][s].nops; i++) {
+            const pipc__op_t *op = &plan->program[rank][s].ops[i];
+            if (op->kind == PIPC__RAIL && op->flag == flag)
+                return true;
+        }
+    return false;
+}
+
 pipc_status_t pipc__exec_stalled(pipc__control_t *ctl, const pipc__plan_t *plan, int rank,
                                  uint64_t call, uint64_t round, int stage, int step,
                                  pipc__error_t *err)
 {
-    char name[128], waited[64], where[64];
-    int who = rank;
-    pipc_status_t st = pipc__control_state(ctl, &who);
+    char cause[PIPC__CAUSE_MAX], waited[64], where[64];
     const pipc__op_t *op = &plan->program[rank][stage].ops[step];
 
     if (op->kind == PIPC__WAIT && op->peer == rank)
-        snprintf(waited, sizeof(waited), "waiting for another stage of its own");
+        snprintf(waited, sizeof(waited), "waiting for %s",
+                 is_of_rail(plan, rank, op->flag) ? "the other nodes" : "another stage of its own");
     else if (op->kind == PIPC__WAIT)
-        snprintf(waited, sizeof(waited), "waiting for rank %d", op->peer);
+        snprintf(waited, sizeof(waited), "waiting for rank %d",
+                 pipc__control_number(ctl, op->peer));
     else
         snprintf(waited, sizeof(waited), "working");
     if (plan->nstages > 1)
         snprintf(where, sizeof(where), "stage %d, step %d", stage, step);
     else
         snprintf(where, sizeof(where), "step %d", step);
-    return pipc__fail(err, st, "%s %s; this rank %d was %s in call %llu (plan %s, round %llu, %s)",
-                      pipc__control_name(ctl, who, name, sizeof(name)),
-                      st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator", rank,
-                      waited, (unsigned long long)call, plan->name, (unsigned long long)round,
-                      where);
+    return pipc__fail(err, pipc__control_state(ctl, NULL),
+                      "%s; this rank %d was %s in call %llu (plan %s, round %llu, %s)",
+                      pipc__control_cause(ctl, cause, sizeof(cause)),
+                      pipc__control_number(ctl, rank), waited, (unsigned long long)call, plan->name,
+                      (unsigned long long)round, where);
 }

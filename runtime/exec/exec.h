@@ -1,8 +1,8 @@
 /* exec/exec.h - an executor runs a plan on real memory: the CPU's, or GPUs'. It knows no topology.
  *
  * Life: create (own memory, its handle) -> the caller exchanges handles -> connect (peers' memory)
- * -> probe -> prepare each plan -> run, run, ... -> drain -> disconnect (close peers' memory) -> the
- * caller meets all ranks -> destroy (free own memory).
+ * -> probe -> prepare each plan -> run, run, ... -> drain -> disconnect (close peers' memory) ->
+ * the caller meets all ranks -> destroy (free own memory).
  */
 #ifndef PIPC_EXEC_EXEC_H
 #define PIPC_EXEC_EXEC_H
@@ -16,6 +16,7 @@
 #include "runtime/exec/probe.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/proto.h"
+#include "runtime/rail/rail.h"
 
 #define PIPC__HANDLE_MAX 160 /* bytes of an executor's memory handle */
 
@@ -28,6 +29,17 @@ typedef struct pipc__exec_place {
     char gpu[64];  /* "NVIDIA H200" */
     bool nvlink;   /* NVLink joins it to every other GPU that this process sees, and it sees one */
 } pipc__exec_place_t;
+
+/* The own end of a rail, for plans that have rails; ranks here are those of the own node, in the
+ * order in which they have their programs. */
+typedef struct pipc__exec_rail {
+    const pipc__rail_ops_t *ops;
+    pipc__rail_t *rail; /* connected; NULL on a rank that is on none */
+    int nranks;         /* of all nodes: averages divide by it */
+    /* The least that any rank of any node created its executor with: rounds are cut by it, and must
+     * be cut alike on every node. */
+    size_t staging_bytes;
+} pipc__exec_rail_t;
 
 /* One call of a plan's collective; the same on every rank but for the pointers.
  *   all-reduce      send[count], recv[count]; in place: recv == send
@@ -60,6 +72,11 @@ typedef struct pipc__exec_ops {
     /* Take the peers' staging; handles[r] is rank r's, the own included. */
     pipc_status_t (*connect)(pipc__exec_t *exec, int rank, int size,
                              const uint8_t (*handles)[PIPC__HANDLE_MAX], pipc__error_t *err);
+    /* Before any plan with rails is prepared, on all ranks of a node. What @rail names is the
+     * executor's from then on: it closes the rail when a call has failed over it or with it, for
+     * the engine may still write to the user's memory, and in disconnect(). NULL: no plans with
+     * rails. */
+    void (*set_rail)(pipc__exec_t *exec, const pipc__exec_rail_t *rail);
     /* Find out who really reaches whose device memory; fills probe->state. Collective over the
      * control: every rank calls it, with @own as what failed on it until then (then @err holds
      * that), and all get PIPC_OK or an error. A pair that is out of reach is no error. NULL: all
@@ -78,8 +95,8 @@ typedef struct pipc__exec_ops {
     pipc_status_t (*run)(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err);
     /* Is the stream being captured into a graph? NULL where there are no graphs. */
     pipc_status_t (*captures)(pipc__exec_t *exec, void *stream, bool *yes, pipc__error_t *err);
-    /* Thread blocks of a call, one a multiprocessor, the same on every rank once connected: those of
-     * the default budget, or with @most all that the GPU has. NULL where there are none. */
+    /* Thread blocks of a call, one a multiprocessor, the same on every rank once connected: those
+     * of the default budget, or with @most all that the GPU has. NULL where there are none. */
     int (*blocks)(const pipc__exec_t *exec, bool most);
     /* Have something else that the ranks do together enqueued, in turn with the calls:
      * enqueue(arg, call, err) puts it on call->stream. NULL where nothing is enqueued. */
@@ -108,6 +125,9 @@ extern const pipc__exec_ops_t pipc__exec_cuda; /* only in builds with CUDA */
 /* Has the calling thread a current CUDA context? False also where there is no CUDA at all; never
  * opens the driver by itself. Only in builds with CUDA. */
 bool pipc__cuda_has_context(void);
+
+/* How a rail of ranks of the CPU executor adds. */
+pipc__rail_sum_t pipc__exec_rail_sum;
 
 /* Fill @err for a run that the abort word ended at @step of @stage in @round: names the rank that
  * was lost or that aborted, and what was waited for. Returns the status of the abort word. */

@@ -4,6 +4,7 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/control.c runtime/exec/control.h \
 	runtime/exec/copy.c runtime/exec/copy.h \
 	runtime/exec/cpu.c \
+	runtime/exec/cpu_rail.c runtime/exec/cpu_rail.h \
 	runtime/exec/exec.c runtime/exec/exec.h \
 	runtime/exec/layout.c runtime/exec/layout.h \
 	runtime/exec/ll.c runtime/exec/ll.h \

@@ -89,6 +89,18 @@ tests_unit_exec_cpu_perturb_SOURCES = $(EXEC_CPU_TEST)
 tests_unit_exec_cpu_perturb_CFLAGS = $(UNIT_CFLAGS) -DPIPC_PERTURB
 tests_unit_exec_cpu_perturb_LDADD = libpipc-exec-perturb.la $(UNIT_LIBS)
 
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/exec_rails tests/unit/exec_rails_perturb
+endif
+EXEC_RAILS_TEST = tests/unit/exec_rails.c tests/unit/rail_fake.c tests/unit/rail_fake.h \
+	tests/unit/ranks.c tests/unit/ranks.h tests/unit/values.c tests/unit/values.h
+tests_unit_exec_rails_SOURCES = $(EXEC_RAILS_TEST)
+tests_unit_exec_rails_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_exec_rails_LDADD = libpipc-exec.la $(UNIT_LIBS)
+tests_unit_exec_rails_perturb_SOURCES = $(EXEC_RAILS_TEST)
+tests_unit_exec_rails_perturb_CFLAGS = $(UNIT_CFLAGS) -DPIPC_PERTURB
+tests_unit_exec_rails_perturb_LDADD = libpipc-exec-perturb.la $(UNIT_LIBS)
+
 # Random calls, all verified; tests/gpu has the same on GPUs.
 RANDOM_TEST = tests/unit/random.c tests/unit/random.h tests/unit/random_values.h \
 	tests/unit/ranks.c tests/unit/ranks.h

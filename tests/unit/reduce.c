@@ -342,6 +342,30 @@ static void small_floats_are_converted_as_base_does(void **state)
         }
 }
 
+/* So many ranks that their number is none of the type: no division by what is left of it. */
+static void an_average_of_many_ranks_divides_by_all_of_them(void **state)
+{
+    static const int ranks[] = {127, 128, 255, 256, 16384};
+    int8_t i8[3] = {-128, 127, -127};
+    uint8_t u8[3] = {255, 254, 0};
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        pipc__reduction_t how = {PIPC_I8, PIPC_AVG, ranks[i], 1, 0, true};
+        const void *src[] = {i8};
+        int8_t got[3];
+        uint8_t ugot[3];
+        pipc__reduce(&how, got, src, 3);
+        how.dtype = PIPC_U8;
+        src[0] = u8;
+        pipc__reduce(&how, ugot, src, 3);
+        for (int k = 0; k < 3; k++) {
+            assert_int_equal(got[k], i8[k] / ranks[i]);
+            assert_int_equal(ugot[k], u8[k] / ranks[i]);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +374,7 @@ int main(void)
         cmocka_unit_test(the_order_is_from_left_to_right),
         cmocka_unit_test(pre_and_post_are_applied_where_the_plan_says),
         cmocka_unit_test(a_destination_may_be_a_source),
+        cmocka_unit_test(an_average_of_many_ranks_divides_by_all_of_them),
         cmocka_unit_test(every_level_gives_the_same_bits),
         cmocka_unit_test(small_floats_are_converted_as_base_does),
     };
