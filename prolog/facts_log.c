@@ -4,7 +4,8 @@
  *      SUBSYSTEM=pci
  *
  * is a record of /dev/kmsg: facility and level, sequence, microseconds since boot, flags; text.
- * Only the kernel's own records count: others are what programs have written to it. A captured
+ * Only the kernel's own records count: others are what programs have written to it. Of these, only
+ * such as begin as they should: see kernel_origin.c. A captured
  * machine has a plain file dev/kmsg, or kmsg, of such records or of lines as dmesg prints them.
  */
 #include "prolog/facts_parts.h"
@@ -35,7 +36,8 @@ static bool is_over(const struct timespec *start)
     return now.tv_sec - start->tv_sec > SECONDS_MAX;
 }
 
-/* A text of several lines is one record, its ends of lines escaped. */
+/* A text of several lines is one record, its ends of lines escaped. Only one driver's counts whole:
+ * elsewhere a name may have the others in it. */
 static pipc_status_t take_text(pipc__kernel_log_t *log, double seconds, char *text,
                                pipc__error_t *err)
 {
@@ -43,7 +45,10 @@ static pipc_status_t take_text(pipc__kernel_log_t *log, double seconds, char *te
     pipc_status_t st = PIPC_OK;
     bool taken;
 
-    for (char *next; !st && text; text = next) {
+    if (!pipc__kernel_is_own(text))
+        return PIPC_OK;
+    bool whole = strncmp(text, PIPC__KERNEL_NVIDIA, strlen(PIPC__KERNEL_NVIDIA)) == 0;
+    for (char *next; !st && text; text = whole ? next : NULL) {
         next = strstr(text, "\\x0a");
         if (next) {
             *next = '\0';

@@ -34,6 +34,11 @@ pipc_status_t pipc__kernel_log_line(pipc__kernel_log_t *log, const char *line, b
 /* After the last line: an error whose details did not follow counts too. */
 void pipc__kernel_log_end(pipc__kernel_log_t *log);
 
+/* Does this record of the kernel's begin as one of those that are read, with nothing in that place
+ * that a user could have named? In a text that people chose, lines may begin anywhere. */
+bool pipc__kernel_is_own(const char *text);
+#define PIPC__KERNEL_NVIDIA "NVRM: "
+
 /* The first whole address ("0000:41:00.0") in @text; false without one. */
 bool pipc__kernel_log_address(const char *text, pipc__pci_addr_t *addr);
 

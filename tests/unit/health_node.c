@@ -303,6 +303,46 @@ static void logs(void **state)
     }
 }
 
+/* A user may name his program, and its file, as he likes; and it crashes, and the kernel tells so.
+ */
+static void names_in_a_log_report_nothing(void **state)
+{
+#define FATAL "[Hardware Error] fatal 0000:00:01.0 aer_uncor_status: 0x00004000"
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"6,1,1,-;x[12]: segfault at 0 ip 0 sp 0 error 6 in " FATAL "[55+1000]", "note"},
+        {"6,1,1,-;x[12]: segfault at 0 in x\\x0a{1}" FATAL, "note"},
+        {"6,1,1,-;process '/tmp/\\x0a{1}" FATAL "' started with executable stack", "note"},
+        {"6,1,1,-;x[12]: segfault at 0 in Hypervisor detected: KVM", "note"},
+        {"6,1,1,-;x 0000:00:01.0:[12]: segfault at 0 in PCIe Bus Error: severity=Fatal", "note"},
+        {"6,1,1,-;pcieport 0000:0[12]: segfault in 0000:00:01.0: PCIe Bus Error: severity=Fatal",
+         "note"},
+        {"6,1,1,-;NVRM: x[12]: segfault in RmInitAdapter failed 0000:01:00.0", "note"},
+        {"6,1,1,-;NVRM:\\x0a\\x0a\\x0a\\x0ax[12]: in fallen off the bus 0000:01:00.0", "note"},
+        {"6,1,1,-;traps: x[12] trap in {1}" FATAL, "note"},
+        /* The kernel's own, of these kinds. */
+        {"3,1,1,-;{1}[Hardware Error]: event severity: fatal\n"
+         "3,2,2,-;{1}[Hardware Error]:   section_type: PCIe error\n"
+         "3,3,3,-;{1}[Hardware Error]:   device_id: 0000:00:01.0\n"
+         "3,4,4,-;{1}[Hardware Error]:   aer_uncor_status: 0x00004000, aer_uncor_mask: 0x0",
+         "drain 0000:00:01.0:PCI018"},
+        {"3,1,1,-;pciehp 0000:00:01.0:pcie004: Slot(1): Link Down", "warn 0000:00:01.0:PCI019"},
+        {"3,1,1,-;nvidia: probe of 0000:01:00.0 failed with error -1", "warn 0000:01:00.0:PCI023"},
+        {"3,1,1,-;NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x24)",
+         "warn 0000:01:00.0:PCI023"},
+    };
+    char text[1024];
+
+    (void)state;
+    tree_gpu(1, 16);
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        snprintf(text, sizeof(text), "%s\n", cases[i].text);
+        put("kmsg", text);
+        assert_seen(cases[i].want);
+    }
+}
+
 /* A pipe that nobody writes to, a device that is no log, a folder: nothing is waited for. */
 static void logs_that_are_none(void **state)
 {
@@ -339,11 +379,17 @@ int main(void)
 {
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, tree_make, tree_remove)
     const struct CMUnitTest tests[] = {
-        IN_TREE(policy_of_aspm),          IN_TREE(policy_explains),
-        IN_TREE(service_of_aer),          IN_TREE(iommu),
-        IN_TREE(sizes_of_bars),           IN_TREE(bar_of_one_gpu),
-        IN_TREE(power_state_by_its_file), IN_TREE(logs),
-        IN_TREE(logs_that_are_none),      IN_TREE(a_prolog_reads_no_log),
+        IN_TREE(policy_of_aspm),
+        IN_TREE(policy_explains),
+        IN_TREE(service_of_aer),
+        IN_TREE(iommu),
+        IN_TREE(sizes_of_bars),
+        IN_TREE(bar_of_one_gpu),
+        IN_TREE(power_state_by_its_file),
+        IN_TREE(logs),
+        IN_TREE(names_in_a_log_report_nothing),
+        IN_TREE(logs_that_are_none),
+        IN_TREE(a_prolog_reads_no_log),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
