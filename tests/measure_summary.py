@@ -9,7 +9,7 @@ import sys
 
 KB, MB = 1 << 10, 1 << 20
 PLACES = (("out_of_place", "out"), ("in_place", "in"))
-HOST_GBPS = 47  # what both GPUs together can do through host memory, each way
+HOST_GBPS = 47  # what two GPUs together can do through host memory, each way
 SLACK_USEC = 0.5
 
 
@@ -108,6 +108,24 @@ def ways(doc):
     return table(head, rows)
 
 
+def in_short(docs):
+    """A row a size: the tuned table against the peer's best, in each mode that was measured"""
+    modes = [(mode, docs["auto", mode]) for mode in ("graph", "eager") if ("auto", mode) in docs]
+    sizes = sorted({row["bytes"] for _, doc in modes for row in doc["rows"]})
+    head = ["size"] + sum(([mode + ": ours", "us", "GB/s", "best", "us", "ratio", "in place"] for mode, _ in modes), [])
+    rows = []
+    for n in sizes:
+        line = [size(n)]
+        for _, doc in modes:
+            row = next((r for r in doc["rows"] if r["bytes"] == n), None)
+            out = row and row["out_of_place"]
+            line += ["-"] * 7 if not row else [
+                choice(row), text(out["usec"]), text(out["busbw_gbps"]), out["peer_best"] or "-", text(out["peer_usec"]),
+                text(ratio(out)), text(ratio(row["in_place"]))]
+        rows.append(line)
+    return table(head, rows)
+
+
 def overlaps(doc):
     """A row a size and side: what calls and arithmetic do to each other"""
     head = ["size", "", "calls us", "beside", "x", "arithmetic us", "beside", "x"]
@@ -175,13 +193,20 @@ def means(goals, doc, mode, what, low, high, want, way=None):
                       "in place, %d sizes" % len(rows))])
 
 
-def judge_peer(goals, doc, mode):
+def judge_choice(goals, doc, mode, part=""):
+    """What every size owes: own ways are no slower than the peer's best, the peer's no slower than by themselves"""
     own = [(ratio(c), label(r, p)) for r, p, c in cells(doc) if r["plan"] != "nccl"]
-    goals.least("own chosen: ratio at every size, %s" % mode, 1.0, own)
+    goals.least("%sown chosen: ratio at every size, %s" % (part, mode), 1.0, own)
     near = [(1.0 if c["usec"] <= c["peer_usec"] + SLACK_USEC else ratio(c), label(r, p))
             for r, p, c in cells(doc) if r["plan"] == "nccl" and c["peer_usec"]]
     if near:
-        goals.least("NCCL chosen: ratio, or within %.1f us, %s" % (SLACK_USEC, mode), 0.97, near)
+        goals.least("%sNCCL chosen: ratio, or within %.1f us, %s" % (part, SLACK_USEC, mode), 0.97, near)
+
+
+def judge_peer(goals, doc, mode):
+    judge_choice(goals, doc, mode)
+    if len(doc["ranks"]) > 2:  # the other figures are of two GPUs
+        return means(goals, doc, mode, "up to 1 MB", 0, MB, 1.3)
     means(goals, doc, mode, "up to 4 MB", 0, 4 * MB, 1.5)
     means(goals, doc, mode, "16 to 256 MB", 16 * MB, 256 * MB, 1.12)
     means(goals, doc, mode, "16 to 256 MB", 16 * MB, 256 * MB, 1.2, "shipped@max")
@@ -225,6 +250,9 @@ def judge_sms(goals, doc, mode):
 
 def judge_auto(goals, doc, mode):
     """Against the least of each own way and NCCL: as the library would call it, and its best"""
+    if doc["peer"]:
+        judge_choice(goals, doc, mode, "auto: ")
+        means(goals, doc, mode, "auto: up to 1 MB", 0, MB, 1.3)
     for what, of_peer in (("the better of own and NCCL (as it is called)",
                            lambda c: c["variants"].get("default", {}).get("usec")),
                           ("the better of own and NCCL's best", lambda c: c["peer_usec"])):
@@ -252,6 +280,8 @@ def main(folder):
         sys.exit("measure_summary.py: %s: nothing was measured there" % folder)
     goals = Goals()
     print("# AllReduce, measured\n\n" + headline(docs))
+    if any(part == "auto" for part, _ in docs):
+        print("## Tuned, against the best of NCCL\n\n" + in_short(docs))
     judges = {"peer": judge_peer, "host": judge_host, "sms": judge_sms, "auto": judge_auto}
     for (part, mode), doc in docs.items():
         print("## %s, %s (path %s, table %s)\n" % (part, mode, doc["path"], os.path.basename(doc["table"])))
@@ -260,7 +290,7 @@ def main(folder):
             judges[part](goals, doc, mode)
     goals.none("wrong values", [(c["wrong"], "%s %s: %s" % (part, mode, label(r, p))) for (part, mode), doc in docs.items()
                                 for r, p, c in cells(doc) if c["wrong"] is not None])
-    if any(part == "host" for part, _ in docs):
+    if any(part == "host" and len(doc["ranks"]) == 2 for (part, _), doc in docs.items()):
         judge_host_speed(goals, docs)
     print("## Goals\n\n" + goals.table())
 

@@ -59,7 +59,7 @@ tests_gpu_random_calls_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_random_calls_LDADD = libpipc-comm.la
 tests/gpu/random_kernels.fatbin tests/gpu/random_kernels.cuda12.fatbin: NVCCFLAGS += -fmad=false -I$(top_srcdir)/runtime/include
 tests/gpu/random_kernels.fatbin tests/gpu/random_kernels.cuda12.fatbin: tests/unit/random_values.h
-EXTRA_DIST += tests/gpu/random_kernels.cu tests/gpu/gate
+EXTRA_DIST += tests/gpu/random_kernels.cu tests/gpu/gate tests/gpu/many tests/gpu/many_summary.py
 CLEANFILES += tests/gpu/*.fatbin tests/gpu/*.ptxas tests/gpu/*_fatbin.c
 
 # What calls ask of the driver, and what communicators leave behind.

@@ -2,8 +2,8 @@
 """torch_jobs.py JOB: a PyTorch job of one rank a GPU that knows nothing of this library; hook-pytorch runs it with and
 without the hook.
 
-train       DDP training of a small transformer in fp32. Rank 0 prints a digest of all losses, bit for bit, and the
-            median time of a step. --sleep SECONDS: rank 1 does nothing for so long in mid-training
+train       DDP training of a small transformer in fp32. Rank 0 prints a digest of all losses and weights, bit for bit,
+            which all ranks must have, and the median time of a step. --sleep SECONDS: rank 1 does nothing for so long in mid-training
 graphs      all_reduce in torch.cuda.graph, replayed with other data, beside eager calls
 memory      all_reduce of tensors in expandable segments, symmetric memory and pools that NCCL registers
 groups      new_group, split_group, destroy_process_group; two groups on two streams, AllGather on one with AllReduce on
@@ -109,6 +109,10 @@ def train(options):
     digest = hashlib.sha256(torch.stack(losses).cpu().numpy().tobytes())
     for p in model.parameters():
         digest.update(p.detach().cpu().numpy().tobytes())
+    every = [None] * SIZE
+    dist.all_gather_object(every, digest.hexdigest())
+    for rank, theirs in enumerate(every):
+        check(f"digest of rank {rank}", torch.tensor([theirs == every[0]]), torch.tensor([True]))
     say(f"digest {digest.hexdigest()} steps {options.steps} loss {losses[0]:.6f} to {losses[-1]:.6f}")
     say(f"step_ms {statistics.median(times[10:]) * 1e3:.3f}")
 

@@ -1,6 +1,6 @@
 # tests/lint/local.mk
 LINT_TESTS += tests/lint/layers.t
-EXTRA_DIST += tests/lint/check-layers doc/layers.txt tests/lib/tap.sh
+EXTRA_DIST += tests/lint/check-layers doc/layers.txt tests/lib/tap.sh tests/lib/ranks.sh tests/lib/nccl.sh
 LINT_TESTS += tests/lint/bench.t
 LINT_TESTS += tests/lint/p2p.t
 LINT_TESTS += tests/lint/symbols.t

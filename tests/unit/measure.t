@@ -17,7 +17,7 @@ status=0
 is 'all parts run on CPUs' "$status $(cat err)" '0 '
 is 'each tells its time' "$(sed -n 's/^\([a-z]*\): [0-9.]* s$/\1/p' out | xargs)" 'peer host sms tune auto'
 is 'each leaves its files' "$(cd measured && echo *)" \
-    'auto-eager.json auto-eager.txt host-eager.json host-eager.svg host-eager.txt peer-eager.json peer-eager.svg peer-eager.txt sms-eager.json sms-eager.txt summary.md table tune.txt'
+    'auto-eager.json auto-eager.svg auto-eager.txt host-eager.json host-eager.svg host-eager.txt peer-eager.json peer-eager.svg peer-eager.txt sms-eager.json sms-eager.txt summary.md table tune.txt'
 like 'sizes go in steps of two' "$(cat measured/summary.md)" '^\| 2 KB \| one-shot '
 like 'without NCCL nothing is said of ratios' "$(cat measured/summary.md)" '^\| own chosen: .* \| not measured \|'
 like 'values are checked' "$(cat measured/summary.md)" '^\| wrong values \| 0 \| 0 \| .* results checked \| pass \|$'
@@ -105,6 +105,18 @@ known auto-eager '[row(K, "nccl", 4.4, {"one-shot": 4}, {"default": 5}), row(M, 
 summary
 is 'auto: 3 % or half a microsecond, not more' \
     "$(goal 'auto: behind the better of own and NCCL (as it is called) by at most 3 % or 0.5 us, eager')" '0.962 FAIL'
+
+like 'a row a size of it, in short' "$(cat out)" '^\| 1 KB \| nccl \| 4.40 \| 0.23 \| default \| 5.00 \| 1.14 \| 1.14 \|$'
+is 'auto: NCCL chosen is as good as NCCL' "$(goal 'auto: NCCL chosen: ratio, or within 0.5 us, eager')" '1.000 pass'
+is 'auto: the mean of what is small' "$(goal 'auto: up to 1 MB, geometric mean, eager')" '1.071 FAIL'
+
+# of more ranks than two, what was measured on two is no goal
+sed -i 's/"ranks": \[0, 1\]/"ranks": [0, 1, 2, 3]/' known/*.json
+summary
+is 'four ranks: every size' "$(goal 'own chosen: ratio at every size, eager')" '0.990 FAIL'
+is 'four ranks: the mean up to 1 MB' "$(goal 'up to 1 MB, geometric mean, eager')" '1.407 pass'
+is 'four ranks: nothing of Ring LL, nor of the host of two' "$(goal 'against Ring LL at 1 MB, eager')$(goal "host: part of the link's limit at 64 MB")" ''
+like 'four ranks are named' "$(cat out)" ', 4 ranks, backend cuda'
 
 known overlap-eager '[beside(row(M, "one-shot", 10, {}, {}), 1.5, 1.25)]'
 summary
