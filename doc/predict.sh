@@ -3,7 +3,8 @@
 #
 #   PCIE_IPC_BUILD=BUILDDIR doc/predict.sh
 #
-# A table stands behind a line "<!-- predicted TREE -->" and ends at the first line that is none of it.
+# A table stands behind a line "<!-- predicted TREE -->", or "<!-- predicted nodes TREE SIZE -->" for one
+# size over 2 to 1024 nodes, and ends at the first line that is none of it.
 set -eu
 doc=$(dirname -- "$(readlink -f -- "$0")")
 PATH=${PCIE_IPC_BUILD:-$doc/../_build}:$PATH
@@ -41,6 +42,15 @@ table() {
         }'
 }
 
+# over TREE SIZE: numbers of nodes x what is predicted, in markdown
+over() {
+    printf '| nodes | plan | us | busbw | NIC MB | NIC busy | flat ring, us | NIC MB | flat log2, us | NIC MB |\n'
+    printf '|---|---|---|---|---|---|---|---|---|---|\n'
+    plan "$1" --nodes 1024 --sweep --bytes "$2" | awk 'NR > 2 {
+        printf "| %s | %s | **%.0f** | %s | %.2f | %s %% | %.0f | %.2f | %.0f | %.2f |\n",
+            $1, $2, $3, $4, $5, $6, $8, $9, $10, $11 }'
+}
+
 work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 in_table=no
@@ -48,7 +58,10 @@ while IFS= read -r line; do
     if [ "$in_table" = yes ] && [ "${line:0:1}" = '|' ]; then continue; fi
     in_table=no
     printf '%s\n' "$line"
-    if [[ $line =~ ^'<!-- predicted '(.*)' -->'$ ]]; then
+    if [[ $line =~ ^'<!-- predicted nodes '(.*)' '(.*)' -->'$ ]]; then
+        over "${BASH_REMATCH[1]}" "${BASH_REMATCH[2]}"
+        in_table=yes
+    elif [[ $line =~ ^'<!-- predicted '(.*)' -->'$ ]]; then
         table "${BASH_REMATCH[1]}"
         in_table=yes
     fi
@@ -56,3 +69,4 @@ done <"$doc/plans.md" >"$work/plans.md"
 cp -- "$work/plans.md" "$doc/plans.md"
 plan '2x[sw:4gpu]' --sweep --svg "$doc/predicted-4+4.svg" >/dev/null
 plan '[sw:8gpu]' --sweep --svg "$doc/predicted-8.svg" >/dev/null
+plan '2x[sw:4gpu]' --nodes 1024 --sweep --bytes 16M --svg "$doc/predicted-nodes.svg" >/dev/null

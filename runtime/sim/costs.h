@@ -56,6 +56,7 @@ typedef struct pipc__costs {
     double root_p2p, root_usec;              /* [root] */
     double socket_gbps, socket_usec;         /* [socket] */
     double host_gbps;                        /* [memory] */
+    double nic_gbps, nic_usec, nic_ranks;    /* [nic] */
     pipc__exec_costs_t exec[PIPC__PROFILES]; /* [p2p], [nvlink], [host], [cpu] */
 } pipc__costs_t;
 

@@ -9,10 +9,12 @@ static int pieces(const pipc__plan_t *plan)
     return plan->collective == PIPC__ALLREDUCE ? plan->nchunks : plan->nchunks / plan->nranks;
 }
 
-static void cut_round(const pipc__sim_call_t *call, size_t count, size_t bytes[PIPC__CHUNKS_MAX])
+static void cut_round(const pipc__sim_call_t *call, size_t count, size_t slot,
+                      size_t bytes[PIPC__CHUNKS_MAX])
 {
     int n = pieces(call->plan);
-    pipc__split_t s = pipc__split(count, call->elem_bytes, n, 1);
+    pipc__split_t s = call->plan->nrails ? pipc__rail_split(count, call->elem_bytes, n, slot)
+                                         : pipc__split(count, call->elem_bytes, n, 1);
     size_t at;
 
     for (int c = 0; c < call->plan->nchunks; c++)
@@ -23,7 +25,8 @@ pipc_status_t pipc__cut(pipc__cut_t *cut, const pipc__sim_call_t *call, pipc__er
 {
     const pipc__plan_t *p = call->plan;
     size_t area = call->staging_bytes / PIPC__BUFFERS / 4096 * 4096;
-    size_t slot = pipc__lane_slot_bytes(area, p->nslots > 0 ? p->nslots : 1, 1);
+    int slots = p->nrails ? PIPC__SLOTS_MAX : p->nslots > 0 ? p->nslots : 1;
+    size_t slot = pipc__lane_slot_bytes(area, slots, 1);
     size_t most = pipc__round_elems(slot, call->elem_bytes, pieces(p), 1);
 
     memset(cut, 0, sizeof(*cut));
@@ -31,13 +34,12 @@ pipc_status_t pipc__cut(pipc__cut_t *cut, const pipc__sim_call_t *call, pipc__er
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "staging of %zu bytes is too small for plan %s with %d ranks; give %d or "
                           "more",
-                          call->staging_bytes, p->name, p->nranks,
-                          PIPC__BUFFERS * p->nslots * 4096);
+                          call->staging_bytes, p->name, p->nranks, PIPC__BUFFERS * slots * 4096);
     if (!call->count)
         return PIPC_OK;
     cut->rounds = (call->count - 1) / most + 1;
-    cut_round(call, most, cut->bytes[0]);
-    cut_round(call, call->count - (size_t)(cut->rounds - 1) * most, cut->bytes[1]);
+    cut_round(call, most, slot, cut->bytes[0]);
+    cut_round(call, call->count - (size_t)(cut->rounds - 1) * most, slot, cut->bytes[1]);
     return PIPC_OK;
 }
 

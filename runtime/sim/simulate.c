@@ -3,6 +3,8 @@
  *     actor   begins an op --op_usec--> flows, at the rate that pipc__share() gives --> next op
  *             signals -> goes on at once; the flag is set step_usec later
  *             waits   -> until the flag has reached its round
+ *             rails   -> goes on at once; the job flows over its NIC (rails.c), then the flag is
+ * set
  *
  * Time goes from event to event: the end of a flow, or what stands in a heap (a flow begins, a flag
  * is set). Rates change only when flows begin or end. Events of the same moment are taken together:
@@ -62,6 +64,7 @@ typedef struct sim {
     double *ends;    /* [ends_kept * nactors]: when an actor ended a round */
     uint64_t ends_kept;
     pipc__share_room_t room;
+    pipc__sim_jobs_t jobs;
     bool no_memory;
 } sim_t;
 
@@ -137,6 +140,32 @@ static bool begin_flow(sim_t *s, actor_t *a, const pipc__op_t *op)
     return true;
 }
 
+/* A job of a chunk without elements is none, but ends behind those before it. */
+static void begin_job(sim_t *s, const actor_t *a, const pipc__op_t *op)
+{
+    size_t bytes = bytes_of(s, a, op);
+    int flag = a->rank * 2 * PIPC__FLAGS_MAX + op->flag;
+    const pipc__sim_job_t job = {.rank = a->rank, .flag = flag, .round = a->round + 1};
+
+    if (bytes)
+        pipc__sim_job_begin(&s->jobs, op->chunk, job, (double)bytes);
+    else
+        push_event(s, (event_t){fmax(s->now, s->jobs.ends[a->rank]), -1, flag, a->round + 1});
+}
+
+/* Jobs that have flown until now set their flags when their latencies are over. */
+static void end_jobs(sim_t *s, uint64_t flown)
+{
+    for (int c = 0; flown >> c; c++) {
+        const pipc__sim_job_t *job = &s->jobs.job[c];
+        if (flown >> c & 1)
+            push_event(
+                s, (event_t){pipc__sim_job_ends(&s->jobs, c, s->now), -1, job->flag, job->round});
+        if (c == PIPC__CHUNKS_MAX - 1)
+            return; /* no shift of 64 */
+    }
+}
+
 /* One step of an actor that goes on. */
 static void step(sim_t *s, actor_t *a)
 {
@@ -158,6 +187,8 @@ static void step(sim_t *s, actor_t *a)
     if (op->kind == PIPC__SIGNAL)
         push_event(s, (event_t){s->now + pipc__signal_time(s->f, op, a->rank), -1,
                                 flag_index(op->peer, op), a->round + 1});
+    if (op->kind == PIPC__RAIL)
+        begin_job(s, a, op);
     if ((op->kind == PIPC__COPY || op->kind == PIPC__REDUCE) && begin_flow(s, a, op))
         return;
     a->pc++;
@@ -215,7 +246,10 @@ static void flow_for(sim_t *s, double seconds)
 static bool advance(sim_t *s)
 {
     double next = s->nheap ? s->heap[0].time - s->now : INFINITY;
+    bool rails = s->call->plan->nrails;
 
+    if (rails)
+        next = fmin(next, pipc__sim_jobs_next(&s->jobs));
     if (s->changed)
         give_rates(s);
     for (int i = 0; i < s->nflowing; i++) {
@@ -227,6 +261,8 @@ static bool advance(sim_t *s)
     next = next > 0 ? next : 0;
     flow_for(s, next);
     s->now += next;
+    if (rails)
+        end_jobs(s, pipc__sim_jobs_flow(&s->jobs, next));
     while (s->nheap && s->heap[0].time <= s->now + 1e-12) {
         event_t e = pop_event(s);
         wake(s, &e);
@@ -372,9 +408,10 @@ static void add_load(const sim_t *s, const pipc__program_t *prog, int rank, pipc
     }
 }
 
-/* Lanes of a rank are simulated in step, so what waits in one waits in all. In truth they drift apart
- * from round to round, and some push while others read or sum. Of the time that this could save at
- * most, until the busiest resource is never idle, a part is saved in each round but the first. */
+/* Lanes of a rank are simulated in step, so what waits in one waits in all. In truth they drift
+ * apart from round to round, and some push while others read or sum. Of the time that this could
+ * save at most, until the busiest resource is never idle, a part is saved in each round but the
+ * first. */
 static void drift_apart(const sim_t *s, pipc__sim_result_t *out)
 {
     double call = s->f->exec.call_usec, full = out->limit < 0 ? 0 : out->load[out->limit].busy;
@@ -408,9 +445,27 @@ static pipc_status_t weigh(const sim_t *s, pipc__sim_result_t *out, pipc__error_
     return PIPC_OK;
 }
 
+/* What each NIC sends; the busiest counts. */
+static void weigh_nics(const sim_t *s, pipc__sim_result_t *out)
+{
+    const pipc__plan_t *p = s->call->plan;
+    double sent[PIPC__RANKS_MAX] = {0};
+
+    for (int c = 0; p->nrails && s->cut.rounds && c < p->nchunks; c++) {
+        int rank = pipc__rail_owner(p->nrails, p->nranks, pipc__rail_of(p->nrails, c));
+        double *nic = &sent[rank / s->jobs.net.ranks];
+        *nic += (double)(s->cut.rounds - 1) *
+                pipc__sim_way_over(&s->jobs.net, (double)s->cut.bytes[0][c]).bytes;
+        *nic += pipc__sim_way_over(&s->jobs.net, (double)s->cut.bytes[1][c]).bytes;
+        out->nic_bytes = fmax(out->nic_bytes, *nic);
+    }
+    if (p->nrails)
+        out->nic_busy = out->nic_bytes / s->jobs.net.rate / out->usec * 1e6;
+}
+
 static void bandwidths(const pipc__sim_call_t *call, pipc__sim_result_t *out)
 {
-    double n = call->plan->nranks, part = (n - 1) / n;
+    double n = call->plan->nranks * (call->net ? call->net->nodes : 1), part = (n - 1) / n;
 
     out->algbw = out->usec > 0 ? (double)pipc__cut_message(call) / out->usec / 1e3 : 0;
     out->busbw = out->algbw * (call->plan->collective == PIPC__ALLREDUCE ? 2 * part : part);
@@ -433,7 +488,12 @@ pipc_status_t pipc__simulate(pipc__sim_result_t *out, const pipc__fabric_t *f,
                         call->plan->name, call->plan->nranks, f->nranks);
     if (!st)
         st = pipc__cut(&s->cut, call, err);
+    if (!st && call->plan->nrails && !call->net)
+        st = pipc__fail(err, PIPC_ERR_INVALID,
+                        "plan %s is for several nodes; say how many there are", call->plan->name);
     if (!st) {
+        if (call->plan->nrails)
+            s->jobs.net = *call->net;
         out->rounds = s->cut.rounds;
         out->working_set = pipc__cut_working_set(&s->cut, call);
         s->copy_rate = 1e9 * pipc__curve_at(&f->exec.copy_gbps, out->working_set);
@@ -444,7 +504,9 @@ pipc_status_t pipc__simulate(pipc__sim_result_t *out, const pipc__fabric_t *f,
     if (!st)
         st = weigh(s, out, err);
     if (!st) {
-        drift_apart(s, out);
+        if (!call->plan->nrails) /* what the busiest link could gain is for a node alone */
+            drift_apart(s, out);
+        weigh_nics(s, out);
         bandwidths(call, out);
     }
     free(s);

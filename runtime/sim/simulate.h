@@ -4,7 +4,7 @@
  * as one. A copy or a sum is a flow over all that it uses: links, memories, the rank's engine.
  * Flows that use the same share its rate max-min fair: all rates grow alike until something is
  * full; the flows through it stay, the others grow on. Signals take a step's latency. Rounds are
- * cut as the executors cut them.
+ * cut as the executors cut them. Of a plan with rails it is one node of many alike (rails.h).
  *
  * Pure, and it reads no clock.
  */
@@ -13,6 +13,7 @@
 
 #include "runtime/plan/generate.h"
 #include "runtime/sim/fabric.h"
+#include "runtime/sim/rails.h"
 
 #define PIPC__SIM_STAGING ((size_t)64 << 20) /* default staging bytes of a rank, all areas */
 
@@ -22,7 +23,8 @@ typedef struct pipc__sim_call {
     size_t count;             /* elements, as in pipc__exec_call_t */
     size_t elem_bytes;
     size_t staging_bytes;
-    bool every_round; /* simulate all rounds; else the middle ones once they repeat */
+    bool every_round;           /* simulate all rounds; else the middle ones once they repeat */
+    const pipc__sim_net_t *net; /* of a plan with rails: what they go over */
 } pipc__sim_call_t;
 
 typedef struct pipc__sim_load {
@@ -35,8 +37,10 @@ typedef struct pipc__sim_result {
     double algbw, busbw; /* 10^9 bytes a second, as nccl-tests define them */
     double working_set;  /* bytes that a rank reads and writes */
     uint64_t rounds, simulated;
-    pipc__sim_load_t *load; /* [fabric->nresources] */
-    int limit;              /* the busiest resource; PIPC__UNKNOWN: nothing moves */
+    pipc__sim_load_t *load;     /* [fabric->nresources] */
+    double nic_bytes, nic_busy; /* of a plan with rails: what the busiest NIC sends, and the part of
+                                   its rate that this is */
+    int limit;                  /* the busiest resource; PIPC__UNKNOWN: nothing moves */
 } pipc__sim_result_t;
 
 /* A resource that is used for less than this part of the time limits nothing: latency does. */

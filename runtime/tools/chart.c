@@ -141,7 +141,7 @@ static void value_axis(FILE *out, const frame_t *f, const char *unit)
 }
 
 /* Lines at powers of two, so many that their labels have room. */
-static void size_axis(FILE *out, const frame_t *f)
+static void size_axis(FILE *out, const frame_t *f, const char *what)
 {
     static const char units[] = " KMGTPE";
     int first = (int)ceil(f->first), last = (int)floor(f->last);
@@ -149,11 +149,15 @@ static void size_axis(FILE *out, const frame_t *f)
     char label[32];
 
     for (int k = first; k <= last && k < 64; k += step) {
-        snprintf(label, sizeof(label), "%d%.1s", 1 << k % 10, k >= 10 ? &units[k / 10] : "");
+        if (what)
+            snprintf(label, sizeof(label), "%llu", 1ull << k);
+        else
+            snprintf(label, sizeof(label), "%d%.1s", 1 << k % 10, k >= 10 ? &units[k / 10] : "");
         line(out, x_of(f, k), f->top, x_of(f, k), f->bottom, " stroke=\"#d0d0d0\"");
         text(out, x_of(f, k), f->bottom + 18, "middle", label);
     }
-    text(out, (LEFT + WIDTH - RIGHT) / 2.0, f->bottom + 38, "middle", "bytes of a rank's message");
+    text(out, (LEFT + WIDTH - RIGHT) / 2.0, f->bottom + 38, "middle",
+         what ? what : "bytes of a rank's message");
 }
 
 /* --- curves ----------------------------------------------------------------------------------- */
@@ -200,7 +204,7 @@ static void panel(FILE *out, const chart_t *c, int nth)
     span_sizes(c, &f);
     span_values(c, p, &f);
     value_axis(out, &f, p->unit);
-    size_axis(out, &f);
+    size_axis(out, &f, c->axis);
     if (p->limit > 0)
         limit(out, p, &f);
     for (int faint = 1; faint >= 0; faint--) /* what matters lies on top */

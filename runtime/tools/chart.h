@@ -1,4 +1,5 @@
-/* tools/chart.h - curves over the message size as SVG 1.1: no scripts, fonts or links
+/* tools/chart.h - curves over the message size, or what else grows by powers of 2, as SVG 1.1: no
+ * scripts, fonts or links
  *
  *     title
  *     GB/s ^  - - - - limit    colours that people with a weak sense of colour can tell apart, and
@@ -35,6 +36,7 @@ typedef struct chart_panel {
 
 typedef struct chart {
     const char *title;
+    const char *axis; /* what the curves are over; NULL: the bytes of a rank's message */
     int n;
     const size_t *bytes; /* [n], ascending; 0 bytes have no place on the axis and are left out */
     int npanels;

@@ -35,6 +35,7 @@ pcie_ipc_plan_SOURCES = \
 	runtime/tools/plan/machine.c \
 	runtime/tools/plan/main.c \
 	runtime/tools/plan/measured.c \
+	runtime/tools/plan/nodes.c \
 	runtime/tools/plan/options.c \
 	runtime/tools/plan/plan.h \
 	runtime/tools/plan/report.c \

@@ -106,6 +106,31 @@ run --topo "$two" --table
 is 'the table has a row a size, with its limit' "$status $(grep -cE '^[0-9]+[KMG] .* %' out)" '0 21'
 refused 2 'nowhere/x.svg: No such file' --topo "$two" --sweep --svg nowhere/x.svg --json
 
+# --- several nodes ---------------------------------------------------------------------------------------
+
+run --topo "$two" --nodes 1000 --sweep --bytes 1M --svg nodes.svg
+is 'nodes by powers of two, and the number asked for' "$status $(sed -n 's/^\([0-9]*\) *nodes .*/\1/p' out | xargs)" \
+    '0 2 4 8 16 32 64 128 256 512 1000'
+is 'two nodes exchange half a message by each of two NICs' "$(awk '$1 == 2 { print $5 }' out)" 0.524
+is 'a picture, over nodes' "$(grep -c '<polyline' nodes.svg) $(grep -c '>nodes<' nodes.svg)" '3 2'
+run --topo "$two" --nodes 4 --bytes 8
+is 'one number of nodes' "$status $(tail -n +3 out | wc -l)" '0 1'
+run --topo "$two" --nodes 4 --json
+is 'as JSON' "$(python3 -c 'import json, sys; o = json.load(sys.stdin); print(o["ranks"], o["rows"][0]["nodes"])' <out)" '8 4'
+run --topo "$two" --nodes 4 --check
+is 'the plan that each node has is right' "$(cat out)" 'nodes, all-reduce, 8 ranks: right'
+run --topo "$two" --nodes 2 --print --plan nodes-one
+like 'and in words' "$(cat out)" 'sum chunk 0 over the nodes in its output, post, then set its own flag'
+"$plan" --topo "$two" --nodes 2 --print --plan nodes --json >over.json
+run --plan-file over.json --check
+is 'and kept in a file' "$(cat out)" 'nodes, all-reduce, 8 ranks: right'
+refused 1 'say how many there are' --plan-file over.json --topo "$two"
+refused 1 'ring is for one node' --topo "$two" --nodes 2 --plan ring
+refused 64 '2 to 1024' --topo "$two" --nodes 1
+refused 64 '2 to 1024' --topo "$two" --nodes 1025
+refused 64 'all-reduce alone' --topo "$two" --nodes 2 --collective all-gather
+refused 64 -- --nodes --topo "$two" --nodes 2 --table
+
 # --- topologies -------------------------------------------------------------------------------------------
 
 printf '\tGPU0\tGPU1\tCPU Affinity\tNUMA Affinity\nGPU0\t X \tNV18\t0-7\t0\nGPU1\tNV18\t X \t0-7\t0\n' >matrix.txt

@@ -106,7 +106,7 @@ static pipc__sim_result_t run(const machine_t *m, const pipc__plan_t *plan, size
 {
     pipc__error_t err = {PIPC_OK, ""};
     size_t staging = count > 8 << 20 ? 8 << 20 : PIPC__SIM_STAGING; /* more rounds */
-    pipc__sim_call_t call = {plan, count, 4, staging, every};
+    pipc__sim_call_t call = {plan, count, 4, staging, every, NULL};
     pipc__sim_result_t result;
 
     if (pipc__simulate(&result, m->fabric, &call, &err))
@@ -724,7 +724,7 @@ static void drift_by_hand(void **state)
             e->drift = drift / 2.0;
             put_on(&m, "[sw:2gpu]", 0, &costs, false);
             pipc__plan_t *plan = plan_for(&m, PIPC__ONE_SHOT);
-            pipc__sim_call_t call = {plan, ((size_t)rounds << 20) / 4, 4, 4 << 20, false};
+            pipc__sim_call_t call = {plan, ((size_t)rounds << 20) / 4, 4, 4 << 20, false, NULL};
             assert_int_equal(pipc__simulate(&r, m.fabric, &call, &err), PIPC_OK);
             assert_int_equal(r.rounds, rounds);
             NEAR(r.usec, half * (2 * rounds - e->drift * (rounds - 1)), 1e-2);
@@ -950,7 +950,7 @@ static void deadlocks_agree(void **state)
         pipc__plan_t *plan = plan_for(&m, (pipc__plan_kind_t)kind);
         if (plan && disturb(plan)) {
             const pipc__check_call_t one = {plan, 3, 1, false};
-            pipc__sim_call_t call = {plan, 3000, 4, (size_t)plan->nslots * 8192, true};
+            pipc__sim_call_t call = {plan, 3000, 4, (size_t)plan->nslots * 8192, true, NULL};
             pipc__sim_result_t r;
             bool refused = pipc__plan_check(&one, 1, PIPC__BUFFERS, &err);
             bool waits = refused && strstr(err.text, "deadlock");
@@ -983,7 +983,7 @@ static void wrong_calls_are_refused(void **state)
     put_on(&m, "[sw:4gpu]", 0, &costs, false);
     put_on(&other, "[sw:3gpu]", 0, &costs, false);
     pipc__plan_t *plan = plan_for(&m, PIPC__RING);
-    pipc__sim_call_t call = {plan, 100, 4, 4096, false};
+    pipc__sim_call_t call = {plan, 100, 4, 4096, false, NULL};
     assert_int_equal(pipc__simulate(&r, m.fabric, &call, &err), PIPC_ERR_INVALID);
     assert_non_null(strstr(err.text, "staging of 4096 bytes is too small"));
     call.staging_bytes = PIPC__SIM_STAGING;
@@ -1039,7 +1039,7 @@ static void no_memory(void **state)
     pipc__costs_default(&costs);
     put_on(&m, "2x[sw:2gpu]", 0, &costs, false);
     pipc__plan_t *plan = plan_for(&m, PIPC__ISLAND);
-    pipc__sim_call_t call = {plan, 100000, 4, PIPC__SIM_STAGING, false};
+    pipc__sim_call_t call = {plan, 100000, 4, PIPC__SIM_STAGING, false, NULL};
     for (; st == PIPC_ERR_NOMEM; runs++) {
         pipc__fabric_t *f;
         pipc__sim_result_t r = {0};

@@ -59,6 +59,8 @@ static pipc_status_t make_shape(plan_machine_t *m, const plan_wants_t *w, pipc__
     pipc_status_t st = pipc__shape_from_ways(&m->shape, ways, n, err);
     for (int r = 0; !st && r < n && w->host; r++)
         m->shape.reach[r] = (uint16_t)(1u << r);
+    if (w->nodes)
+        m->shape.nrails = m->shape.most = n;
     return st;
 }
 

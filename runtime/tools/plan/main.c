@@ -101,6 +101,8 @@ static int act(plan_machine_t *m, const plan_wants_t *w, const pipc__plan_t *fro
         return status;
     if (from_file)
         return act_on(m, w, from_file);
+    if (w->nodes && (w->action == PLAN_SIMULATE || w->action == PLAN_SWEEP))
+        return plan_nodes(m, w);
     if (w->action == PLAN_SWEEP || w->action == PLAN_TABLE)
         return plan_sweep(m, w);
     return act_on_named(m, w);

@@ -14,6 +14,7 @@
 enum {
     OPT_TOPO = 256,
     OPT_RANKS,
+    OPT_NODES,
     OPT_BYTES,
     OPT_PLAN,
     OPT_PLAN_FILE,
@@ -40,7 +41,9 @@ static const pipc__cli_option_t actions[] = {
     {"print", NULL, "print the plan, a line a step", OPT_PRINT},
     {"check", NULL, "prove the plan right, or name the step that is wrong", OPT_CHECK},
     {"table", NULL, "print the best plan for each size and what limits it", OPT_TABLE},
-    {"sweep", NULL, "predict the bus bandwidth of all plans over all sizes", OPT_SWEEP},
+    {"sweep", NULL,
+     "predict the bus bandwidth of all plans over all sizes; with --nodes: 2, 4, ... N nodes",
+     OPT_SWEEP},
     {"calibrate", "FILE[,FILE...]", "fit a profile to what pcie-ipc-bench -J measured",
      OPT_CALIBRATE},
     {NULL, NULL, NULL, 0},
@@ -48,8 +51,12 @@ static const pipc__cli_option_t actions[] = {
 
 static const pipc__cli_option_t options[] = {
     {"ranks", "N", "ranks of the node, 1 to 16 (default: one a GPU)", OPT_RANKS},
+    {"nodes", "N", "so many nodes, 2 to 1024, each like the machine (default: it is alone)",
+     OPT_NODES},
     {"bytes", "SIZE", "message of a rank; a number, or with K, M or G (default 16M)", OPT_BYTES},
-    {"plan", "NAME", "one-shot, two-shot, ring, island, permuted, stream or best (default best)", OPT_PLAN},
+    {"plan", "NAME",
+     "one-shot, two-shot, ring, island, permuted, stream, with --nodes nodes or nodes-one, or best",
+     OPT_PLAN},
     {"plan-file", "FILE", "a plan as --print --json wrote it", OPT_PLAN_FILE},
     {"collective", "NAME", "all-reduce, reduce-scatter or all-gather (default all-reduce)",
      OPT_COLLECTIVE},
@@ -62,7 +69,7 @@ static const pipc__cli_option_t options[] = {
     {"profile", "NAME", "executor costs: p2p, nvlink, host or cpu (default: what fits)",
      OPT_PROFILE},
     {"json", NULL, "print JSON", OPT_JSON},
-    {"svg", "FILE", "with --sweep: write a picture, too", OPT_SVG},
+    {"svg", "FILE", "with --sweep or --nodes: write a picture, too", OPT_SVG},
     {NULL, NULL, NULL, 0},
 };
 
@@ -259,6 +266,10 @@ static int take_number(plan_wants_t *w, int id, const char *value)
         return parse_int(value, 1, PIPC__RANKS_MAX, &w->nranks)
                    ? PIPC__CLI_GO_ON
                    : pipc__cli_usage(&cli, "--ranks", "use a number from 1 to 16");
+    if (id == OPT_NODES)
+        return parse_int(value, 2, PIPC__SIM_NODES_MAX, &w->nodes)
+                   ? PIPC__CLI_GO_ON
+                   : pipc__cli_usage(&cli, "--nodes", "use a number from 2 to 1024");
     if (id == OPT_BYTES)
         return plan_size_parse(value, &w->bytes)
                    ? PIPC__CLI_GO_ON
@@ -286,6 +297,7 @@ static int take(void *wants, int id, const char *value)
         return take_action(w, id, value);
     switch (id) {
     case OPT_RANKS:
+    case OPT_NODES:
     case OPT_BYTES:
     case OPT_STAGING:
         return take_number(w, id, value);
@@ -355,7 +367,14 @@ int plan_options(plan_wants_t *w, int argc, char **argv)
         return pipc__cli_usage(&cli, "--plan and --plan-file", "one plan at a time");
     if (w->plan_file && w->action > PLAN_CHECK)
         return pipc__cli_usage(&cli, "--plan-file", "for --print, --check and --simulate only");
-    if (w->svg && w->action != PLAN_SWEEP)
-        return pipc__cli_usage(&cli, "--svg", "for --sweep only");
+    if (w->nodes && (w->plan_file || w->action == PLAN_TABLE || w->action == PLAN_CALIBRATE))
+        return pipc__cli_usage(&cli, "--nodes",
+                               "for --simulate, --sweep, --print and --check of a plan by name");
+    if (w->nodes && w->collective != PIPC__ALLREDUCE)
+        return pipc__cli_usage(&cli, "--nodes", "all-reduce alone goes over several nodes");
+    if (w->nodes && w->kind < 0 && (w->action == PLAN_PRINT || w->action == PLAN_CHECK))
+        w->kind = PIPC__NODES;
+    if (w->svg && w->action != PLAN_SWEEP && !(w->nodes && w->action == PLAN_SIMULATE))
+        return pipc__cli_usage(&cli, "--svg", "for --sweep, or --nodes");
     return w->topo ? resolve_topo(w) : PIPC__CLI_GO_ON;
 }

@@ -30,7 +30,8 @@ typedef struct plan_wants {
     bool action_said, json;
     pipc__source_t source;
     const char *topo; /* --topo, before it is known what kind of source it names */
-    int nranks;       /* 0: a rank a GPU */
+    int nranks;       /* of a node; 0: a rank a GPU */
+    int nodes;        /* that are like the machine; 0: it is alone */
     size_t bytes;     /* of a rank's message */
     size_t staging_bytes;
     int elem_bytes;
@@ -92,6 +93,7 @@ int plan_report(const plan_machine_t *m, const plan_wants_t *wants, const pipc__
 int plan_report_json(const plan_machine_t *m, const plan_wants_t *wants, const pipc__plan_t *plan,
                      const pipc__sim_result_t *result);
 int plan_sweep(const plan_machine_t *m, const plan_wants_t *wants);
+int plan_nodes(const plan_machine_t *m, const plan_wants_t *wants);
 int plan_calibrate(plan_machine_t *m, const plan_wants_t *wants); /* opens @m itself */
 
 /* "64K", "1M", "100": a size as people write it, into a buffer that it returns. */

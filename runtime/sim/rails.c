@@ -1,0 +1,117 @@
+/* sim/rails.c - see rails.h */
+#include "runtime/sim/rails.h"
+
+#include <math.h>
+
+pipc__sim_net_t pipc__sim_net(const pipc__costs_t *costs, int nodes)
+{
+    return (pipc__sim_net_t){.nodes = nodes,
+                             .rate = costs->nic_gbps * 1e9,
+                             .step = costs->nic_usec * 1e-6,
+                             .ranks = (int)costs->nic_ranks};
+}
+
+/* Messages of recursive doubling over @n: with a rest, one before and one behind. */
+static double doublings(int n)
+{
+    int k = 0;
+
+    while (n >> (k + 1))
+        k++;
+    return n == 1 << k ? k : k + 2;
+}
+
+static double seconds(const pipc__sim_net_t *net, const pipc__sim_way_t *way)
+{
+    return way->steps * net->step + way->bytes / net->rate;
+}
+
+pipc__sim_way_t pipc__sim_way_over(const pipc__sim_net_t *net, double bytes)
+{
+    double n = net->nodes, k = doublings(net->nodes);
+    /* Who takes in a rest sends it back, and gets no more than it sends. */
+    bool rest = (net->nodes & (net->nodes - 1)) != 0;
+    pipc__sim_way_t doubling = {"doubling", k, (k - rest) * bytes};
+    pipc__sim_way_t ring = {"ring", 2 * (n - 1), 2 * (n - 1) / n * bytes};
+
+    return seconds(net, &ring) < seconds(net, &doubling) ? ring : doubling;
+}
+
+static int nics(const pipc__sim_net_t *net, int nranks)
+{
+    return (nranks + net->ranks - 1) / net->ranks;
+}
+
+double pipc__sim_flat_ring(const pipc__sim_net_t *net, int nranks, double link, double bytes,
+                           double *nic)
+{
+    double n = (double)net->nodes * nranks, all = 2 * (n - 1) / n * bytes;
+
+    *nic = all / nics(net, nranks);
+    return 2 * (n - 1) * net->step + fmax(*nic / net->rate, all / link);
+}
+
+double pipc__sim_flat_doubling(const pipc__sim_net_t *net, int nranks, double link, double bytes,
+                               double *nic)
+{
+    double k = doublings(net->nodes * nranks), over = doublings(net->nodes);
+
+    *nic = over * bytes * nranks / nics(net, nranks);
+    return k * net->step + fmax(*nic / net->rate, k * bytes / link);
+}
+
+/* --- jobs ------------------------------------------------------------------------------------- */
+
+void pipc__sim_job_begin(pipc__sim_jobs_t *jobs, int chunk, pipc__sim_job_t job, double bytes)
+{
+    pipc__sim_way_t way = pipc__sim_way_over(&jobs->net, bytes);
+
+    job.left = way.bytes;
+    job.steps = way.steps * jobs->net.step;
+    job.flows = true;
+    jobs->job[chunk] = job;
+}
+
+static double rate_of(const pipc__sim_jobs_t *jobs, const pipc__sim_job_t *job)
+{
+    int n = 0;
+
+    for (int c = 0; c < PIPC__CHUNKS_MAX; c++)
+        n += jobs->job[c].flows &&
+             jobs->job[c].rank / jobs->net.ranks == job->rank / jobs->net.ranks;
+    return jobs->net.rate / n;
+}
+
+double pipc__sim_jobs_next(const pipc__sim_jobs_t *jobs)
+{
+    double next = INFINITY;
+
+    for (int c = 0; c < PIPC__CHUNKS_MAX; c++)
+        if (jobs->job[c].flows)
+            next = fmin(next, jobs->job[c].left / rate_of(jobs, &jobs->job[c]));
+    return next;
+}
+
+uint64_t pipc__sim_jobs_flow(pipc__sim_jobs_t *jobs, double seconds)
+{
+    uint64_t flown = 0;
+
+    for (int c = 0; c < PIPC__CHUNKS_MAX; c++)
+        if (jobs->job[c].flows)
+            jobs->job[c].left -= seconds * rate_of(jobs, &jobs->job[c]);
+    for (int c = 0; c < PIPC__CHUNKS_MAX; c++)
+        if (jobs->job[c].flows && jobs->job[c].left <= 1e-3) {
+            jobs->job[c].flows = false;
+            flown |= (uint64_t)1 << c;
+        }
+    return flown;
+}
+
+double pipc__sim_job_ends(pipc__sim_jobs_t *jobs, int chunk, double now)
+{
+    const pipc__sim_job_t *job = &jobs->job[chunk];
+    double *ends = &jobs->ends[job->rank];
+
+    *ends = fmax(*ends, now + job->steps);
+    return *ends;
+}

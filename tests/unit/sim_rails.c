@@ -1,0 +1,213 @@
+/* tests/unit/sim_rails.c - plans over many nodes, simulated: bytes are exact, NICs that limit are
+ * busy, and 1024 nodes take no longer to simulate than two
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "runtime/sim/simulate.h"
+
+/* Nodes of eight GPUs below two switches, or of @n. */
+typedef struct machine {
+    pipc__topo_t *topo;
+    pipc__costs_t costs;
+    pipc__fabric_t *fabric;
+    pipc__plan_t *plan;
+} machine_t;
+
+static machine_t make(const char *tree, pipc__plan_kind_t kind, int nrails)
+{
+    machine_t m = {NULL};
+    pipc__error_t err = {PIPC_OK, ""};
+    pipc__bind_request_t req = {.mode = PIPC__BIND_SWITCH};
+    pipc__binding_t binding;
+    pipc__shape_t shape;
+
+    pipc__costs_default(&m.costs);
+    assert_int_equal(pipc__topo_synthetic(&m.topo, tree, &err), PIPC_OK);
+    req.nranks = req.ngpus = pipc__topo_list(m.topo, PIPC__TOPO_GPU, req.gpus, PIPC__BIND_MAX);
+    assert_int_equal(pipc__bind(m.topo, &req, &binding, &err), PIPC_OK);
+    assert_int_equal(
+        pipc__fabric_make(&m.fabric, m.topo, &binding, &m.costs, PIPC__PROFILE_P2P, &err), PIPC_OK);
+    pipc__shape_flat(&shape, req.nranks);
+    shape.nrails = nrails;
+    shape.most = req.nranks;
+    if (pipc__plan_make_for(&m.plan, kind, PIPC__ALLREDUCE, &shape, &err))
+        fail_msg("%s", err.text);
+    return m;
+}
+
+static void free_machine(machine_t *m)
+{
+    pipc__plan_free(m->plan);
+    pipc__fabric_free(m->fabric);
+    pipc__topo_free(m->topo);
+}
+
+static pipc__sim_result_t run(const machine_t *m, pipc__sim_net_t net, size_t bytes)
+{
+    pipc__sim_call_t call = {.plan = m->plan,
+                             .count = bytes / 4,
+                             .elem_bytes = 4,
+                             .staging_bytes = PIPC__SIM_STAGING,
+                             .net = &net};
+    pipc__sim_result_t result;
+    pipc__error_t err = {PIPC_OK, ""};
+
+    if (pipc__simulate(&result, m->fabric, &call, &err))
+        fail_msg("%s", err.text);
+    pipc__sim_release(&result);
+    return result;
+}
+
+#define NEAR(a, b, part)                                                                           \
+    do {                                                                                           \
+        double a_ = (a), b_ = (b);                                                                 \
+        if (a_ < b_ * (1 - (part)) || a_ > b_ * (1 + (part)))                                      \
+            fail_msg("%s:%d: %g is not %g", __FILE__, __LINE__, a_, b_);                           \
+    } while (0)
+
+static void a_job_goes_the_way_that_takes_less(void **state)
+{
+    static const struct {
+        int nodes;
+        double bytes;
+        const char *name;
+        double steps, nic; /* bytes */
+    } table[] = {
+        {1, 1000, "ring", 0, 0},       {2, 8, "doubling", 1, 8},      {2, 1e9, "doubling", 1, 1e9},
+        {4, 8, "doubling", 2, 16},     {4, 1e9, "ring", 6, 1.5e9},    {3, 8, "doubling", 3, 16},
+        {3, 1e9, "ring", 4, 4e9 / 3},  {8, 1e9, "ring", 14, 1.75e9},  {6, 8, "doubling", 4, 24},
+        {1024, 8, "doubling", 10, 80}, {1000, 8, "doubling", 11, 80},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        const pipc__sim_net_t net = {table[i].nodes, 1e10, 5e-6, 1};
+        pipc__sim_way_t way = pipc__sim_way_over(&net, table[i].bytes);
+        if (table[i].nodes > 1)
+            assert_string_equal(way.name, table[i].name);
+        assert_true(way.steps == table[i].steps);
+        NEAR(way.bytes + 1, table[i].nic + 1, 1e-9);
+    }
+}
+
+/* What a NIC sends is what its rails do: S / rails times the way's, however chunks and rounds are
+ * cut. */
+static void bytes_of_a_nic_are_exact(void **state)
+{
+    machine_t m = make("2x[sw:4gpu]", PIPC__NODES, 8);
+    pipc__sim_net_t net = {2, 1e10, 5e-6, 4};
+
+    (void)state;
+    for (size_t bytes = 64 << 20; bytes >= 1 << 20; bytes /= 8) {
+        double s = (double)bytes;
+        net.nodes = 2;
+        NEAR(run(&m, net, bytes).nic_bytes, s / 2, 1e-9);
+        net.nodes = 8;
+        net.step = 0; /* the ring, whatever the chunk */
+        NEAR(run(&m, net, bytes).nic_bytes, 1.75 * s / 2, 1e-9);
+        net.step = 1; /* messages cost a second: doubling */
+        NEAR(run(&m, net, bytes).nic_bytes, 3 * s / 2, 1e-9);
+        net.step = 5e-6;
+    }
+    free_machine(&m);
+}
+
+/* Slow NICs are the limit, and then they must hardly ever be idle: that is what chunks are for. */
+static void phases_overlap_so_that_a_slow_network_is_busy(void **state)
+{
+    static const char *const trees[] = {"[sw:2gpu]", "[sw:4gpu]", "2x[sw:4gpu]"};
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        for (int nodes = 2; nodes <= 4; nodes++) {
+            machine_t m = make(trees[i], PIPC__NODES, 2 << i);
+            const pipc__sim_net_t net = {nodes, 1e9, 20e-6, 8};
+            pipc__sim_result_t r = run(&m, net, 64 << 20);
+            assert_true(r.nic_busy > 0.9 && r.nic_busy <= 1);
+            NEAR(r.usec, r.nic_bytes / r.nic_busy / net.rate * 1e6, 1e-6);
+            free_machine(&m);
+        }
+}
+
+/* One chunk can't overlap with anything: node, network and node again come one after the other. */
+static void one_chunk_takes_the_sum_of_its_phases(void **state)
+{
+    machine_t m = make("[sw:4gpu]", PIPC__NODES_ONE, 1);
+    pipc__sim_net_t net = {4, 1e9, 0, 8};
+
+    (void)state;
+    double with = run(&m, net, 1 << 20).usec,
+           nic = run(&m, net, 1 << 20).nic_bytes / net.rate * 1e6;
+    net.rate = 1e15;
+    NEAR(with, run(&m, net, 1 << 20).usec + nic, 1e-3);
+    net.step = 7e-6;
+    NEAR(run(&m, net, 8).usec, run(&m, (pipc__sim_net_t){4, 1e15, 0, 8}, 8).usec + 2 * 7, 1e-3);
+    free_machine(&m);
+}
+
+static void more_nodes_take_longer_and_the_plan_stays(void **state)
+{
+    machine_t m = make("2x[sw:4gpu]", PIPC__NODES, 8);
+
+    (void)state;
+    for (size_t bytes = 64 << 10; bytes <= 1 << 30; bytes *= 128) {
+        double last = 0;
+        for (int nodes = 2; nodes <= PIPC__SIM_NODES_MAX; nodes *= 2) {
+            const pipc__sim_net_t net = pipc__sim_net(&m.costs, nodes);
+            pipc__sim_result_t r = run(&m, net, bytes);
+            assert_true(r.usec > 0.85 * last); /* the order of work may suit one number better */
+            assert_true(r.nic_busy > 0 && r.nic_busy <= 1);
+            last = r.usec;
+        }
+    }
+    free_machine(&m);
+}
+
+/* Without the hierarchy every message is one of the network, and a ring has 2 (n - 1) in a row. */
+static void flat_plans_are_as_their_formulas(void **state)
+{
+    const pipc__sim_net_t net = {4, 1e10, 5e-6, 4};
+    double nic;
+
+    (void)state;
+    NEAR(pipc__sim_flat_ring(&net, 8, 1e12, 32e6, &nic), 62 * 5e-6 + 31e6 / 1e10, 1e-9);
+    NEAR(nic, 31e6, 1e-9);
+    NEAR(pipc__sim_flat_ring(&net, 8, 1e9, 32e6, &nic), 62 * 5e-6 + 62e6 / 1e9, 1e-9);
+    NEAR(pipc__sim_flat_doubling(&net, 8, 1e12, 1e6, &nic), 5 * 5e-6 + 8e6 / 1e10, 1e-9);
+    NEAR(nic, 8e6, 1e-9);
+}
+
+static void a_plan_over_nodes_needs_their_number(void **state)
+{
+    machine_t m = make("[sw:2gpu]", PIPC__NODES, 2);
+    pipc__sim_call_t call = {.plan = m.plan, .count = 1, .elem_bytes = 4, .staging_bytes = 1 << 20};
+    pipc__sim_result_t result;
+    pipc__error_t err;
+
+    (void)state;
+    assert_int_equal(pipc__simulate(&result, m.fabric, &call, &err), PIPC_ERR_INVALID);
+    assert_string_equal(err.text, "plan nodes is for several nodes; say how many there are");
+    free_machine(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_job_goes_the_way_that_takes_less),
+        cmocka_unit_test(bytes_of_a_nic_are_exact),
+        cmocka_unit_test(phases_overlap_so_that_a_slow_network_is_busy),
+        cmocka_unit_test(one_chunk_takes_the_sum_of_its_phases),
+        cmocka_unit_test(more_nodes_take_longer_and_the_plan_stays),
+        cmocka_unit_test(flat_plans_are_as_their_formulas),
+        cmocka_unit_test(a_plan_over_nodes_needs_their_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
