@@ -11,6 +11,8 @@ cluster_build=${PCIE_IPC_BUILD:-$cluster_top/_build}
 cluster_prefix=$cluster_build/prefix
 # shellcheck source=tests/cluster/config.sh
 . "$cluster_dir/config.sh"
+# shellcheck source=tests/cluster/network.sh
+. "$cluster_dir/network.sh"
 run=$PCIE_IPC_RUN
 devices=/dev
 [ ! -d "$run/dev" ] || devices=$run/dev
@@ -54,10 +56,13 @@ start_munged() {
     until_true 10 test -S "$run/munge/socket"
 }
 
-# start_slurmd NODE: a machine of its own as far as host name, IPC and /dev/shm go
+# start_slurmd NODE: a machine of its own as far as host name, IPC and /dev/shm go, and with ISOLATE=net the network.
+# Not by "ip netns exec", which mounts a /sys without cgroups.
 start_slurmd() {
+    local net=()
+    ! net_is_apart || net=(nsenter --net="/run/netns/$1" --)
     mkdir -p -- "$run/spool/$1" "$run/tmp/$1" && chmod 1777 "$run/tmp/$1" || return
-    daemon "$1" unshare --uts --ipc --mount -- "$cluster_dir/node" "$1" /usr/sbin/slurmd -D -N "$1"
+    daemon "$1" "${net[@]}" unshare --uts --ipc --mount -- "$cluster_dir/node" "$1" /usr/sbin/slurmd -D -N "$1"
 }
 
 nodes_idle() {
@@ -97,7 +102,7 @@ cluster_boot() {
         echo "pcie-ipc: CONSTRAIN_DEVICES=yes: no cgroup can be made on this machine" >&2
         return 69
     fi
-    cluster_folders && config_make_devices && config_write || return
+    cluster_folders && net_make && config_make_devices && config_write || return
     start_munged || { cluster_explain && return 71; }
     daemon slurmctld /usr/sbin/slurmctld -D -c
     for ((number = 1; number <= cluster_option[NODES]; number++)); do start_slurmd "n$number"; done

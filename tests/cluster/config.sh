@@ -18,6 +18,8 @@ declare -A cluster_default=(
     [SYNTHETIC]=auto     # the plugin's synthetic=: auto (two switches with half of the GPUs each) | none | a topology
     [PLUGIN_ARGS]=''     # more arguments for the plugin
     [SLURM_CONF_EXTRA]='' # lines added to slurm.conf
+    [ISOLATE]=none       # net: every node has a network namespace of its own, on a bridge (network.sh); then NODES <= 64
+    [NET_RATE]=none      # ISOLATE=net: the rate of each node's wire, as tc has it: 500mbit
     [DEBUG]=info         # log level of the daemons
 )
 declare -A cluster_option
@@ -73,7 +75,7 @@ config_slurm() {
     [ $((cpus % 2)) != 0 ] || sockets=2
     cat <<END
 ClusterName=pcieipc
-SlurmctldHost=login(127.0.0.1)
+SlurmctldHost=login($(config_controller))
 SlurmctldPort=16817
 SlurmUser=$user
 SlurmdUser=root
@@ -108,11 +110,24 @@ KillWait=3
 InactiveLimit=0
 Waittime=0
 SrunPortRange=20000-29999
-NodeName=n[$(range 1 "$nodes")] NodeAddr=127.0.0.1 Port=[$(range 17001 $((17000 + nodes)))] CPUs=$cpus Boards=1 SocketsPerBoard=$sockets CoresPerSocket=$((cpus / sockets)) ThreadsPerCore=1 RealMemory=2000 Gres=gpu:$gpus State=UNKNOWN
+NodeName=n[$(range 1 "$nodes")] $(config_addresses) CPUs=$cpus Boards=1 SocketsPerBoard=$sockets CoresPerSocket=$((cpus / sockets)) ThreadsPerCore=1 RealMemory=2000 Gres=gpu:$gpus State=UNKNOWN
 # A GPU brings its share of the cores, so that -N2 -n8 --gpus-per-node=4 is four ranks on each node, not 7 and 1
 PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP$(config_share)
 ${cluster_option[SLURM_CONF_EXTRA]}
 END
+}
+
+config_controller() {
+    if net_is_apart; then echo 10.98.0.1; else echo 127.0.0.1; fi
+}
+
+config_addresses() {
+    local nodes=${cluster_option[NODES]}
+    if net_is_apart; then
+        echo "NodeAddr=10.98.0.[$(range 11 $((10 + nodes)))] Port=17001"
+    else
+        echo "NodeAddr=127.0.0.1 Port=[$(range 17001 $((17000 + nodes)))]"
+    fi
 }
 
 config_share() {

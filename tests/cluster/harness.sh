@@ -17,7 +17,7 @@
 # cluster_start_constrained [NAME=VALUE...]  the same with CONSTRAIN_DEVICES=yes; returns 1, with the reason in
 #                                $cluster_reason, where cgroups do not allow it
 # cluster_stop                   ends all jobs and daemons; another cluster_start may follow
-# helpers.sh: as_user, on_node, wait_job, drain_node, ...    ../lib/tap.sh: test_expect_success, is, like, ...
+# network.sh: net_bytes, net_cut, ...: with ISOLATE=net.  helpers.sh: as_user, on_node, wait_job, drain_node, ...    ../lib/tap.sh: test_expect_success, is, like, ...
 
 cluster_dir=$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")
 cluster_top=${cluster_dir%/tests/cluster}

@@ -2,7 +2,7 @@
 # helpers.sh - what tests do with the cluster; to be sourced inside a sandbox, also by programs that tests start
 #
 # as_user COMMAND...             run it as the unprivileged job user $JOB_USER, in its folder $JOB_HOME
-# on_node NODE COMMAND...        run it as root on that node (host name, IPC, /dev/shm, /run/pcie-ipc; the rest is shared)
+# on_node NODE COMMAND...        run it as root on that node (host name, IPC, /dev/shm, /run/pcie-ipc, network; the rest is shared)
 # node_log NODE                  what slurmd and the steps of that node have logged
 # node_state NODE                idle, mixed, allocated, drained, ...
 # wait_node NODE ERE [SECONDS]   until its state matches
@@ -26,7 +26,7 @@ as_user() {
 }
 
 on_node() {
-    nsenter --target "$(<"$run/pid/$1")" --uts --ipc --mount -- "${@:2}"
+    nsenter --target "$(<"$run/pid/$1")" --uts --ipc --mount --net -- "${@:2}"
 }
 
 node_log() {

@@ -1,0 +1,86 @@
+# shellcheck shell=bash
+# network.sh - a network namespace for each node: ISOLATE=net. To be sourced by cluster.sh.
+#
+#     sandbox   br0 10.98.0.1 -- v1 ===== eth0 10.98.0.11   node n1, and what runs on it
+#                             \_ v2 ===== eth0 10.98.0.12   node n2
+#
+# slurmctld and srun are in the sandbox's own namespace.  NET_RATE=500mbit limits each direction of each pair by tbf, so
+# that the wire is the narrow place.  Packets are as large as tbf's burst lets pass: the counters then show data and
+# hardly any headers.  Everything ends with the sandbox.
+#
+# net_bytes NODE      bytes that the node has sent and has got, as "OUT IN"
+# net_cut NODE        its cable is pulled; net_mend NODE puts it back
+# net_limit RATE      another rate for all nodes (none: no limit)
+
+net_is_apart() {
+    [ "${cluster_option[ISOLATE]}" = net ]
+}
+
+net_address() {
+    echo "10.98.0.$((10 + ${1#n}))"
+}
+
+net_bytes() {
+    # What the bridge's end got is what the node has sent.
+    ip -s -o link show dev "v${1#n}" | sed 's/.*RX:[^\\]*\\ *\([0-9]*\) .*TX:[^\\]*\\ *\([0-9]*\) .*/\1 \2/'
+}
+
+net_cut() {
+    ip link set "v${1#n}" down
+}
+
+net_mend() {
+    ip link set "v${1#n}" up
+}
+
+# limit_device RATE IP_OPTION... DEVICE
+limit_device() {
+    local rate=$1 command=(tc)
+    shift
+    if [ $# = 3 ]; then command=(ip netns exec "$2" tc) && shift 2; fi
+    "${command[@]}" qdisc del dev "$1" root 2>/dev/null
+    [ "$rate" = none ] || "${command[@]}" qdisc add dev "$1" root tbf rate "$rate" burst 128kb latency 100ms
+}
+
+net_limit() {
+    local number
+    for ((number = 1; number <= cluster_option[NODES]; number++)); do
+        limit_device "$1" "v$number" && limit_device "$1" -n "n$number" eth0 || return
+    done
+}
+
+net_hosts() {
+    local number
+    echo '127.0.0.1 localhost'
+    echo '10.98.0.1 login'
+    for ((number = 1; number <= cluster_option[NODES]; number++)); do echo "$(net_address "n$number") n$number"; done
+}
+
+# net_node NODE: its namespace, joined to the bridge
+net_node() {
+    local device=v${1#n}
+    ip netns add "$1" &&
+        ip link add "$device" type veth peer name eth0 netns "$1" &&
+        ip link set "$device" master br0 up &&
+        ip -n "$1" link set lo up &&
+        ip -n "$1" address add "$(net_address "$1")/24" dev eth0 &&
+        ip -n "$1" link set eth0 up
+}
+
+# What an earlier cluster of this sandbox left goes first.
+net_clear() {
+    local name
+    for name in $(ip netns list 2>/dev/null | awk '{ print $1 }'); do ip netns delete "$name"; done
+    ! ip link show br0 >/dev/null 2>&1 || ip link delete br0
+    printf '%s\n' '127.0.0.1 localhost' '10.99.0.1 login n1 n2 n3 n4 n5 n6 n7 n8' >"$PCIE_IPC_RUN/hosts"
+}
+
+net_make() {
+    local number
+    net_clear
+    net_is_apart || return 0
+    net_hosts >"$PCIE_IPC_RUN/hosts"
+    ip link add br0 type bridge && ip address add 10.98.0.1/24 dev br0 && ip link set br0 up || return
+    for ((number = 1; number <= cluster_option[NODES]; number++)); do net_node "n$number" || return; done
+    net_limit "${cluster_option[NET_RATE]}"
+}
