@@ -44,9 +44,9 @@ static void tell(const pipc_comm_t *c, const finding_t *all, bool same, int othe
                   all[0].digest ? all[0].from : "none", *all[0].why ? ": " : "", all[0].why);
         return;
     }
-    while (r < c->size && !*all[r].why)
+    while (r < c->local_size && !*all[r].why)
         r++;
-    if (r < c->size)
+    if (r < c->local_size)
         pipc__log(PIPC__LOG_WARN, "%.319s; %s", all[r].why,
                   all[0].digest ? "it is used because PCIE_IPC_TABLE names it"
                                 : "the shipped table is used");
@@ -54,15 +54,33 @@ static void tell(const pipc_comm_t *c, const finding_t *all, bool same, int othe
         pipc__log(PIPC__LOG_INFO, "table: %.255s", all[0].from);
 }
 
+/* A table for several nodes names plans over rails and no other, and one for a node none of them. */
+static bool suits(const pipc__table_t *table, bool spans)
+{
+    for (int k = 0; k < PIPC__ALGOS; k++) {
+        bool over_rails = k >= PIPC__PLAN_KINDS_LOCAL && k < PIPC__PLAN_KINDS;
+        if (pipc__table_names(table, k) && over_rails != spans &&
+            (spans || k != PIPC__ALGO_NCCL))
+            return false;
+    }
+    return true;
+}
+
 static void look_for_file(const pipc_comm_t *c, const pipc__wish_t *wish,
                           const pipc__record_t *recs, finding_t *mine, pipc__table_file_t *file)
 {
     char from[PIPC__TABLE_PATH] = "";
+    bool spans = pipc__rails_needed(&c->rails);
     pipc__table_key_t key;
 
-    pipc__tables_key(&key, recs, c->size, &c->shape, wish->config->sms);
-    if (pipc__tables_find(file, &key, wish->lookup, from, mine->why, sizeof(mine->why)))
+    pipc__tables_key(&key, recs, c->local_size, &c->shape, c->rails.nodes.n, wish->config->sms);
+    bool found =
+        pipc__tables_find(file, &key, wish->lookup, from, mine->why, sizeof(mine->why));
+    if (found && suits(&file->table, spans))
         mine->digest = pipc__table_digest(&file->table) | 1;
+    else if (found)
+        snprintf(mine->why, sizeof(mine->why), "%.200s: its plans are for %s", from,
+                 spans ? "one node" : "several nodes");
     snprintf(mine->from, sizeof(mine->from), "%.*s", (int)sizeof(mine->from) - 1, from);
 }
 
@@ -85,12 +103,12 @@ static pipc_status_t take_file(pipc_comm_t *c, const pipc__wish_t *wish, const p
         return own;
     if (st)
         return pipc__fail(err, st, "%s", met.text);
-    for (int r = 0; r < c->size; r++)
+    for (int r = 0; r < c->local_size; r++)
         if (all[r].status)
             return pipc__fail(err, (pipc_status_t)all[r].status, "%s: %.*s",
                               pipc__control_name(c->ctl, r, name, sizeof(name)),
                               (int)sizeof(all[r].why) - 1, all[r].why);
-    bool same = agree(all, c->size, &other);
+    bool same = agree(all, c->local_size, &other);
     tell(c, all, same, other);
     if (same && mine.digest) {
         c->table = file.table;
@@ -112,7 +130,7 @@ static pipc_status_t make_nccl(pipc_comm_t *c, const pipc__wish_t *wish, pipc__e
 {
     const char *path = wish->lookup("PCIE_IPC_NCCL");
 
-    return pipc__nccl_create(&c->nccl, c->ctl, c->rank, c->size, path && *path ? path : NULL,
+    return pipc__nccl_create(&c->nccl, c->ctl, c->local_rank, c->local_size, path && *path ? path : NULL,
                              wish->config->nccl_comm, err);
 }
 
@@ -138,7 +156,7 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
                               : pipc__table_fixed(wish->kind);
     snprintf(c->table_from, sizeof(c->table_from), "%s", wish->kind < 0 ? "shipped" : "asked for");
     st = take_file(c, wish, recs, own, &there, err);
-    pipc__table_end_ll(&c->table, wish->on_gpu ? pipc__ll_bytes_max(c->size) : 0);
+    pipc__table_end_ll(&c->table, wish->on_gpu ? pipc__ll_bytes_max(c->local_size) : 0);
     if (st || c->leaves || !pipc__table_names(&c->table, PIPC__ALGO_NCCL))
         return st;
     if (wish->on_gpu && !make_nccl(c, wish, &why)) {
@@ -229,7 +247,7 @@ pipc_status_t pipc__choose_fit(pipc_comm_t *c, pipc_status_t own, pipc__error_t 
     for (int i = 0; i < c->table.nrows; i++)
         for (int graph = 0; graph < 2; graph++) {
             bool bad = false;
-            for (int r = 0; r < c->size; r++)
+            for (int r = 0; r < c->local_size; r++)
                 bad |= all[r].row[graph] >> i & 1;
             if (bad)
                 make_simple(graph ? &c->table.row[i].graph : &c->table.row[i].eager);
@@ -266,7 +284,7 @@ pipc_status_t pipc__choose_fallback(pipc_comm_t *c, const pipc__wish_t *wish, pi
         wish->config->path == PIPC_PATH_P2P)
         return own;
     pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, &why);
-    for (int r = 0; !st && r < c->size; r++) {
+    for (int r = 0; !st && r < c->local_size; r++) {
         hopeless |= all[r] && all[r] != PIPC_ERR_UNREACHABLE && all[r] != PIPC_ERR_UNSUPPORTED;
         failed = failed < 0 && all[r] ? r : failed;
     }
@@ -274,7 +292,7 @@ pipc_status_t pipc__choose_fallback(pipc_comm_t *c, const pipc__wish_t *wish, pi
         return own;
     if (!c->nccl && make_nccl(c, wish, &why))
         return refuse(c, own, failed, (pipc_status_t)all[failed], &why, err);
-    if (c->rank == failed)
+    if (c->local_rank == failed)
         pipc__log(PIPC__LOG_WARN, "NCCL does it all: %s", err->text);
     c->table = pipc__table_fixed(PIPC__ALGO_NCCL);
     c->why_nccl = "memory is out of reach, or there are no kernels for a GPU";

@@ -15,7 +15,7 @@ typedef struct pipc__wish {
     pipc__getenv_t lookup;
 } pipc__wish_t;
 
-/* Fill comm->table from @wish, the records recs[comm->size] and comm->shape, and make comm->nccl
+/* Fill comm->table from @wish, the records recs[comm->local_size] and comm->shape, and make comm->nccl
  * where it names NCCL. Collective, also for a rank on which something failed before: @own, with its
  * text in @err; then every rank fails with it. Files that differ between ranks, are malformed or
  * were measured elsewhere, and NCCL that is not there on some rank, are no errors: all ranks take

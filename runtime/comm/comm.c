@@ -37,7 +37,7 @@ static pipc_status_t die(pipc_comm_t *c, const pipc__error_t *err)
 
     if (atomic_compare_exchange_strong(&c->dying, &alive, 1)) {
         c->error = *err;
-        pipc__control_abort(c->ctl, PIPC_ERR_ABORTED, c->rank); /* a no-op where a word is set */
+        pipc__control_abort(c->ctl, PIPC_ERR_ABORTED, c->local_rank); /* a no-op where a word is set */
         atomic_store(&c->dead, err->status);
     }
     return pipc__comm_report(err);
@@ -220,7 +220,7 @@ pipc_status_t pipc_comm_abort(pipc_comm_t *c)
 {
     if (!c)
         return refuse("pipc_comm_abort: comm is NULL");
-    pipc__control_abort(c->ctl, PIPC_ERR_ABORTED, c->rank);
+    pipc__control_abort(c->ctl, PIPC_ERR_ABORTED, c->local_rank);
     return PIPC_OK;
 }
 
@@ -246,6 +246,7 @@ pipc_status_t pipc_comm_destroy(pipc_comm_t *c)
     pthread_mutex_destroy(&c->lock);
     for (int k = 0; k < PIPC__PLAN_KINDS; k++)
         pipc__plan_free(c->plan[k]);
+    pipc__rails_free(&c->rails);
     free(c->recs);
     free(c);
     return err.status ? pipc__comm_report(&err) : st;

@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "runtime/comm/paths.h"
+#include "runtime/comm/rails.h"
 #include "runtime/exec/exec.h"
 #include "runtime/exec/nccl.h"
 #include "runtime/plan/generate.h"
@@ -16,7 +17,9 @@
 #include "runtime/xchg/xchg.h"
 
 struct pipc_comm {
-    int rank, size;
+    int rank, size;             /* the program's: over all nodes */
+    int local_rank, local_size; /* on the own node: what plans, control and executor know */
+    pipc__rails_t rails;        /* to the other nodes */
     pipc__control_t *ctl;
     pipc__exec_t *exec;
     pipc__paths_t paths; /* by which memory each pair meets */
@@ -38,7 +41,7 @@ struct pipc_comm {
     _Atomic int dying;    /* 1 once somebody writes error */
     _Atomic int dead;     /* pipc_status_t that is latched; error holds its text */
     pipc__error_t error;  /* written once, by who set dying, before dead is set */
-    pipc__record_t *recs; /* [size]; who the ranks are */
+    pipc__record_t *recs; /* [local_size]; who the ranks of the own node are */
 };
 
 /* As pipc_comm_create(), with @xchg as its exchange. */

@@ -3,6 +3,7 @@
 # here, and by no library that this one names.
 lib_LTLIBRARIES += libpcie-ipc.la
 COMM_SOURCES = \
+	runtime/comm/build.h runtime/comm/build_node.c runtime/comm/build_own.c \
 	runtime/comm/choose.c runtime/comm/choose.h \
 	runtime/comm/comm.c runtime/comm/comm.h \
 	runtime/comm/create.c \
@@ -11,6 +12,7 @@ COMM_SOURCES = \
 	runtime/comm/plans.c runtime/comm/plans.h \
 	runtime/comm/prepare.c \
 	runtime/comm/probe_cache.c runtime/comm/probe_cache.h \
+	runtime/comm/rails.c runtime/comm/rails.h \
 	runtime/comm/ranges.c runtime/comm/ranges.h \
 	runtime/comm/report.c runtime/comm/report.h runtime/comm/report_exit.c \
 	runtime/comm/request.c runtime/comm/request.h \

@@ -17,7 +17,7 @@ static pipc_status_t agree(pipc_comm_t *c, pipc_status_t own, pipc__error_t *err
         return own;
     if (st)
         return pipc__fail(err, st, "%s", met.text);
-    for (int r = 0; r < c->size; r++)
+    for (int r = 0; r < c->local_size; r++)
         if (all[r])
             return pipc__fail(err, (pipc_status_t)all[r], "%s can't run a plan of the table",
                               pipc__control_name(c->ctl, r, name, sizeof(name)));

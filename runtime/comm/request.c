@@ -12,6 +12,11 @@ _Static_assert((int)PIPC_EXCHANGE_AUTO == PIPC__XCHG_AUTO &&
                    (int)PIPC_EXCHANGE_CALLBACKS == PIPC__XCHG_CALLBACKS,
                "exchanges are handed on as they are");
 
+const char *pipc__environment(const char *name)
+{
+    return secure_getenv(name);
+}
+
 /* A structure of the program's into the newest one: what an old one lacks stays as it is in @to. A
  * longer one has fields that this library can't heed: it must not pretend to. */
 static pipc_status_t copy_in(void *to, size_t known, const void *from, const char *what,

@@ -16,6 +16,7 @@ typedef struct pipc__config {
 
 /* secure_getenv(), or a test's table. */
 typedef const char *(*pipc__getenv_t)(const char *name);
+const char *pipc__environment(const char *name); /* the first of them */
 
 /* Fill @c from @asked (NULL: the defaults) and the environment: what the program set wins over
  * PCIE_IPC_PLAN, PCIE_IPC_EXCHANGE, PCIE_IPC_PATH and PCIE_IPC_SMS. Fails for structures that this library does not know and

@@ -36,12 +36,10 @@ static void list_gpus(char list[PIPC__TABLE_GPUS], const pipc__record_t *recs, i
     }
 }
 
-void pipc__tables_key(pipc__table_key_t *key, const pipc__record_t *recs, int n,
-                      const pipc__shape_t *shape, int sms)
+static uint64_t hash_node(const pipc__record_t *recs, int n, const pipc__shape_t *shape, int sms)
 {
     uint64_t h = pipc__hash(PIPC__HASH_INIT, &shape->nranks, sizeof(shape->nranks));
 
-    memset(key, 0, sizeof(*key));
     h = pipc__hash(h, &shape->nlevels, sizeof(shape->nlevels));
     h = pipc__hash(h, shape->group, sizeof(shape->group));
     h = pipc__hash(h, shape->order, sizeof(shape->order));
@@ -52,6 +50,24 @@ void pipc__tables_key(pipc__table_key_t *key, const pipc__record_t *recs, int n,
         h = pipc__hash(h, &recs[r].nvlink, sizeof(recs[r].nvlink));
         h = pipc__hash(h, recs[r].gpu, strnlen(recs[r].gpu, sizeof(recs[r].gpu)));
     }
+    return h;
+}
+
+static uint64_t hash_nodes(const pipc__shape_t *shape, int nodes, int sms)
+{
+    uint64_t h = pipc__hash(PIPC__HASH_INIT, &nodes, sizeof(nodes));
+
+    h = pipc__hash(h, &shape->nrails, sizeof(shape->nrails));
+    h = pipc__hash(h, &shape->most, sizeof(shape->most));
+    return pipc__hash(h, &sms, sizeof(sms));
+}
+
+void pipc__tables_key(pipc__table_key_t *key, const pipc__record_t *recs, int n,
+                      const pipc__shape_t *shape, int nodes, int sms)
+{
+    uint64_t h = nodes > 1 ? hash_nodes(shape, nodes, sms) : hash_node(recs, n, shape, sms);
+
+    memset(key, 0, sizeof(*key));
     key->topology = pipc__hash(h, &recs[0].staging_bytes, sizeof(recs[0].staging_bytes));
     copy_text(key->gpu, sizeof(key->gpu), recs[0].gpu, sizeof(recs[0].gpu));
     copy_text(key->driver, sizeof(key->driver), recs[0].driver, sizeof(recs[0].driver));

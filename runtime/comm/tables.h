@@ -11,10 +11,11 @@
 #define PIPC__TABLE_PATH 512 /* bytes of a path, its end included */
 
 /* What a table must have been measured on to be good for the ranks of recs[n], which stand as
- * @shape says and may use @sms multiprocessors, in pipc_comm_config_t's terms. NCCL's version is
- * left open (""). Pure. */
+ * @shape says and may use @sms multiprocessors, in pipc_comm_config_t's terms, on a communicator of
+ * so many @nodes; of several, how the own one's ranks stand is left out, so that nodes need not be
+ * alike. NCCL's version is left open (""). Pure. */
 void pipc__tables_key(pipc__table_key_t *key, const pipc__record_t *recs, int n,
-                      const pipc__shape_t *shape, int sms);
+                      const pipc__shape_t *shape, int nodes, int sms);
 
 /* What the machine says of itself beside its GPU's @gpu ("" on a CPU), for the record: the kind of
  * GPU or CPU, and the NVIDIA driver. Read below @root (NULL: the live machine). */

@@ -55,6 +55,7 @@ pcie_ipc_bench_SOURCES = \
 	runtime/tools/bench/data.c runtime/tools/bench/data.h \
 	runtime/tools/bench/device.c runtime/tools/bench/device.h \
 	runtime/tools/bench/device_cpu.c \
+	runtime/tools/bench/fold.c runtime/tools/bench/fold.h \
 	runtime/tools/bench/json.c runtime/tools/bench/json.h \
 	runtime/tools/bench/measure.c runtime/tools/bench/measure.h \
 	runtime/tools/bench/mpi_module.h \
@@ -86,6 +87,7 @@ pcie_ipc_tune_SOURCES = \
 	runtime/tools/bench/data.c runtime/tools/bench/data.h \
 	runtime/tools/bench/device.c runtime/tools/bench/device.h \
 	runtime/tools/bench/device_cpu.c \
+	runtime/tools/bench/fold.c runtime/tools/bench/fold.h \
 	runtime/tools/bench/measure.c runtime/tools/bench/measure.h \
 	runtime/tools/bench/overlap.c runtime/tools/bench/overlap.h \
 	runtime/tools/bench/peer.c runtime/tools/bench/peer.h \

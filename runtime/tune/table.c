@@ -21,6 +21,7 @@
 #include "runtime/base/hash.h"
 
 #define ISLAND_BYTES ((size_t)1 << 20)
+#define NODES_ONE_BYTES ((size_t)16 << 10)
 #define KB(n) ((size_t)(n) << 10)
 #define MB(n) ((size_t)(n) << 20)
 
@@ -69,6 +70,13 @@ static bool in_pairs(const pipc__shape_t *shape)
         if (size[g] != size[0])
             return false;
     return !(groups & (groups - 1));
+}
+
+/* Over nodes one owner and one job are the least that can be waited for. */
+static pipc__table_t plans_over_nodes(void)
+{
+    return (pipc__table_t){
+        2, {row_of(NODES_ONE_BYTES, PIPC__NODES_ONE), row_of(SIZE_MAX, PIPC__NODES)}};
 }
 
 static pipc__table_t plans_of(const pipc__shape_t *shape, bool on_gpu)
@@ -127,7 +135,7 @@ static pipc__table_t rows_of_gpus(const pipc__shape_t *shape, int blocks)
 
 pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu, int blocks)
 {
-    pipc__table_t t = plans_of(shape, on_gpu), with;
+    pipc__table_t t = shape->nrails ? plans_over_nodes() : plans_of(shape, on_gpu), with;
 
     if (!on_gpu || shape->nranks < 2)
         return t;

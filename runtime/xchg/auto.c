@@ -122,6 +122,12 @@ static pipc_status_t auto_exchange(pipc__xchg_t *x, const void *mine, size_t byt
     return x->ops->exchange(x->inner, mine, bytes, all, err);
 }
 
+static pipc_status_t auto_pick(pipc__xchg_t *x, const void *mine, size_t bytes, size_t room,
+                               const int *whom, int n, bool near, void *out, pipc__error_t *err)
+{
+    return x->ops->pick(x->inner, mine, bytes, room, whom, n, near, out, err);
+}
+
 static void auto_close(pipc__xchg_t *x)
 {
     if (!x)
@@ -134,5 +140,6 @@ const pipc__xchg_ops_t pipc__xchg_auto = {
     .name = "auto",
     .open = auto_open,
     .exchange = auto_exchange,
+    .pick = auto_pick,
     .close = auto_close,
 };

@@ -29,7 +29,7 @@ static pipc_status_t callbacks_open(pipc__xchg_t **out, const pipc__xchg_want_t 
     if (c->size < 1 || c->rank < 0 || c->rank >= c->size)
         return pipc__fail(err, PIPC_ERR_INVALID, "callbacks: rank %d of %d does not exist", c->rank,
                           c->size);
-    *g = (pipc__group_t){c->size, c->rank, c->size, c->rank};
+    *g = (pipc__group_t){c->size, c->rank, c->size, c->rank, c->size == 1};
     *out = malloc(sizeof(**out));
     if (!*out)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for the exchange");
@@ -73,6 +73,25 @@ static pipc_status_t callbacks_exchange(pipc__xchg_t *x, const void *mine, size_
     return st ? st : gather(x, mine, bytes, all, err);
 }
 
+/* allgather() hands everybody's to everybody: what is picked from it is kept. */
+static pipc_status_t callbacks_pick(pipc__xchg_t *x, const void *mine, size_t bytes, size_t room,
+                                    const int *whom, int n, bool near, void *out,
+                                    pipc__error_t *err)
+{
+    char *all = calloc((size_t)x->calls.size + 1, room); /* the last one: the own, to give */
+    char *own = all ? all + (size_t)x->calls.size * room : NULL;
+
+    (void)near;
+    if (!all)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d ranks", x->calls.size);
+    memcpy(own, mine, bytes);
+    pipc_status_t st = gather(x, own, room, all, err);
+    for (int i = 0; !st && i < n; i++)
+        memcpy((char *)out + (size_t)i * room, all + (size_t)whom[i] * room, room);
+    free(all);
+    return st;
+}
+
 static void callbacks_close(pipc__xchg_t *x)
 {
     free(x);
@@ -82,5 +101,6 @@ const pipc__xchg_ops_t pipc__xchg_callbacks = {
     .name = "callbacks",
     .open = callbacks_open,
     .exchange = callbacks_exchange,
+    .pick = callbacks_pick,
     .close = callbacks_close,
 };

@@ -3,8 +3,10 @@ noinst_LTLIBRARIES += libpipc-xchg.la
 libpipc_xchg_la_SOURCES = \
 	runtime/xchg/auto.c \
 	runtime/xchg/callbacks.c \
+	runtime/xchg/card.c runtime/xchg/card.h \
 	runtime/xchg/gather.c runtime/xchg/gather.h \
 	runtime/xchg/meeting.c runtime/xchg/meeting.h \
+	runtime/xchg/nodes.c runtime/xchg/nodes.h \
 	runtime/xchg/notice.c runtime/xchg/notice.h \
 	runtime/xchg/place.c runtime/xchg/place.h \
 	runtime/xchg/ranks.c \

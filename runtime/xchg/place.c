@@ -137,6 +137,7 @@ pipc_status_t pipc__place_group(const pipc__place_t *p, pipc__scope_t scope, pip
     group->size = p->local_size;
     group->self = p->local_rank;
     group->job_size = job_size;
+    group->one_node = true;
     group->job_rank = p->job_rank < 0 ? p->local_rank : p->job_rank;
     return PIPC_OK;
 }

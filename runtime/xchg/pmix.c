@@ -61,11 +61,15 @@ static pipc_status_t find_group(pipc__xchg_t *x, pipc__scope_t scope, pipc__grou
                                 pipc__error_t *err)
 {
     pmix_proc_t job;
+    int local = 0;
 
     PMIX_LOAD_PROCID(&job, x->me.nspace, PMIX_RANK_WILDCARD);
     pipc_status_t st = get_u32(&job, PMIX_JOB_SIZE, &g->job_size, err);
+    if (!st)
+        st = get_u32(&job, PMIX_LOCAL_SIZE, &local, err);
     if (st)
         return st;
+    g->one_node = scope == PIPC__SCOPE_NODE || local == g->job_size;
     if (scope == PIPC__SCOPE_NODE) {
         st = local_peers(&job, x, err);
         if (st)
@@ -111,10 +115,11 @@ static pipc_status_t pmix_open(pipc__xchg_t **out, const pipc__xchg_want_t *want
     return PIPC_OK;
 }
 
-static pipc_status_t put_and_fence(const char *key, const void *mine, size_t bytes,
+/* What is @near stays on the node: nothing of it goes with the fence. */
+static pipc_status_t put_and_fence(const char *key, const void *mine, size_t bytes, bool near,
                                    pipc__error_t *err)
 {
-    bool collect = true;
+    bool collect = !near;
     pmix_info_t info;
     pmix_value_t v;
 
@@ -125,7 +130,7 @@ static pipc_status_t put_and_fence(const char *key, const void *mine, size_t byt
     if (!v.data.bo.bytes)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a record");
     memcpy(v.data.bo.bytes, mine, bytes);
-    pmix_status_t rc = PMIx_Put(PMIX_GLOBAL, key, &v);
+    pmix_status_t rc = PMIx_Put(near ? PMIX_LOCAL : PMIX_GLOBAL, key, &v);
     PMIX_VALUE_DESTRUCT(&v);
     if (rc != PMIX_SUCCESS)
         return fail_pmix(err, rc, "PMIx_Put");
@@ -139,8 +144,9 @@ static pipc_status_t put_and_fence(const char *key, const void *mine, size_t byt
     return rc == PMIX_SUCCESS ? PIPC_OK : fail_pmix(err, rc, "PMIx_Fence");
 }
 
-static pipc_status_t get_record(const pipc__xchg_t *x, int rank, const char *key, size_t bytes,
-                                void *out, pipc__error_t *err)
+/* Of @least to @room bytes, with zeros behind them. */
+static pipc_status_t get_record(const pipc__xchg_t *x, int rank, const char *key, size_t least,
+                                size_t room, void *out, pipc__error_t *err)
 {
     int seconds = GET_TIMEOUT_SEC;
     pmix_info_t info;
@@ -157,14 +163,22 @@ static pipc_status_t get_record(const pipc__xchg_t *x, int rank, const char *key
         snprintf(what, sizeof(what), "PMIx_Get of rank %d's record", rank);
         return fail_pmix(err, rc, what);
     }
-    bool right = v->type == PMIX_BYTE_OBJECT && v->data.bo.size == bytes;
-    if (right)
+    size_t bytes = v->type == PMIX_BYTE_OBJECT ? v->data.bo.size : room + 1;
+    bool right = bytes >= least && bytes <= room;
+    if (right) {
         memcpy(out, v->data.bo.bytes, bytes);
+        memset((char *)out + bytes, 0, room - bytes);
+    }
     PMIX_VALUE_RELEASE(v);
     if (right)
         return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_MISMATCH, "rank %d sent a record of another length than %zu bytes; "
-                      "install the same pcie-ipc on every node", rank, bytes);
+                      "install the same pcie-ipc on every node", rank, room);
+}
+
+static void next_key(char key[32])
+{
+    snprintf(key, 32, "pcie-ipc.%u", atomic_fetch_add(&exchanges, 1));
 }
 
 static pipc_status_t pmix_exchange(pipc__xchg_t *x, const void *mine, size_t bytes, void *all,
@@ -172,10 +186,22 @@ static pipc_status_t pmix_exchange(pipc__xchg_t *x, const void *mine, size_t byt
 {
     char key[32];
 
-    snprintf(key, sizeof(key), "pcie-ipc.%u", atomic_fetch_add(&exchanges, 1));
-    pipc_status_t st = put_and_fence(key, mine, bytes, err);
+    next_key(key);
+    pipc_status_t st = put_and_fence(key, mine, bytes, false, err);
     for (int i = 0; !st && i < x->size; i++)
-        st = get_record(x, x->rank[i], key, bytes, (char *)all + (size_t)i * bytes, err);
+        st = get_record(x, x->rank[i], key, bytes, bytes, (char *)all + (size_t)i * bytes, err);
+    return st;
+}
+
+static pipc_status_t pmix_pick(pipc__xchg_t *x, const void *mine, size_t bytes, size_t room,
+                               const int *whom, int n, bool near, void *out, pipc__error_t *err)
+{
+    char key[32];
+
+    next_key(key);
+    pipc_status_t st = put_and_fence(key, mine, bytes, near, err);
+    for (int i = 0; !st && i < n; i++)
+        st = get_record(x, x->rank[whom[i]], key, 0, room, (char *)out + (size_t)i * room, err);
     return st;
 }
 
@@ -191,5 +217,6 @@ const pipc__xchg_ops_t pipc__xchg_pmix = {
     .name = "pmix",
     .open = pmix_open,
     .exchange = pmix_exchange,
+    .pick = pmix_pick,
     .close = pmix_close,
 };

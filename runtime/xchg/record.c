@@ -81,25 +81,30 @@ static pipc_status_t judge_place(const pipc__record_t *r, const pipc__record_t *
     if (strncmp(r->boot_id, first->boot_id, sizeof(r->boot_id)) ||
         strncmp(r->host, first->host, sizeof(r->host)))
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
-                          "ranks %d and %d are on different nodes (%.*s, %.*s); a communicator can't "
-                          "span nodes yet: make one a node (scope node, or --per-node)", first->rank,
+                          "ranks %d and %d are on different nodes (%.*s, %.*s); this communicator is "
+                          "for the ranks of one", first->rank,
                           r->rank, TEXT(first->host), TEXT(r->host));
     return judge_namespaces(r, first, err);
+}
+
+const char *pipc__wishes_differ(bool backend, bool staging, bool path, bool digest)
+{
+    if (backend)
+        return "backends";
+    if (staging)
+        return "staging sizes";
+    if (path)
+        return "paths (PCIE_IPC_PATH)";
+    return digest ? "plans or numbers of multiprocessors (PCIE_IPC_PLAN, PCIE_IPC_SMS)" : NULL;
 }
 
 static pipc_status_t judge_choice(const pipc__record_t *r, const pipc__record_t *first,
                                   pipc__error_t *err)
 {
-    const char *what = NULL;
+    const char *what = pipc__wishes_differ(r->backend != first->backend,
+                                           r->staging_bytes != first->staging_bytes,
+                                           r->path != first->path, r->digest != first->digest);
 
-    if (r->backend != first->backend)
-        what = "backends";
-    else if (r->staging_bytes != first->staging_bytes)
-        what = "staging sizes";
-    else if (r->path != first->path)
-        what = "paths (PCIE_IPC_PATH)";
-    else if (r->digest != first->digest)
-        what = "plans or numbers of multiprocessors (PCIE_IPC_PLAN, PCIE_IPC_SMS)";
     if (!what)
         return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_MISMATCH, "ranks %d and %d have different %s; give every rank the "

@@ -7,6 +7,7 @@
 #ifndef PIPC_XCHG_RECORD_H
 #define PIPC_XCHG_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"
@@ -52,6 +53,9 @@ typedef struct pipc__record {
 
 /* Fill everything that the machine tells: package, pid, uid, host, boot id, namespaces. */
 void pipc__record_fill(pipc__record_t *rec, int rank, int size);
+
+/* What two ranks asked for differently, as a text for people; NULL where nothing. */
+const char *pipc__wishes_differ(bool backend, bool staging, bool path, bool digest);
 
 /* Can these ranks form a communicator on one node? recs[n] in rank order.
  *   PIPC_ERR_MISMATCH     not a record, another version, backend, staging size, path or plan

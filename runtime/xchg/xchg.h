@@ -8,12 +8,13 @@
 #ifndef PIPC_XCHG_XCHG_H
 #define PIPC_XCHG_XCHG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"
 
-#define PIPC__GROUP_MAX 1024 /* ranks of a group: more than a communicator takes, to say so clearly */
+#define PIPC__GROUP_MAX 16384 /* ranks of a group: 1024 nodes of 16 */
 
 typedef enum pipc__scope {
     PIPC__SCOPE_JOB, /* all ranks of the job */
@@ -46,6 +47,7 @@ typedef struct pipc__xchg_want {
 typedef struct pipc__group {
     int size, self;         /* self: index of the own rank; -1: not in the group */
     int job_size, job_rank; /* job_rank: the own rank in the job */
+    bool one_node;          /* all are on one node for sure; the same on every rank */
 } pipc__group_t;
 
 typedef struct pipc__xchg pipc__xchg_t;
@@ -56,9 +58,16 @@ typedef struct pipc__xchg_ops {
     pipc_status_t (*open)(pipc__xchg_t **x, const pipc__xchg_want_t *want, pipc__group_t *group,
                           pipc__error_t *err);
     /* Collective: give @bytes, get everybody's of the group: all[size * bytes]. A record of another
-     * length than @bytes fails with PIPC_ERR_MISMATCH. Once per open. */
+     * length than @bytes fails with PIPC_ERR_MISMATCH. Once per open, before any pick. */
     pipc_status_t (*exchange)(pipc__xchg_t *x, const void *mine, size_t bytes, void *all,
                               pipc__error_t *err);
+    /* Collective: give @bytes, at most @room, get those of the ranks whom[n] of the group, of the
+     * own choosing: out[n * room], with zeros behind what is shorter. @room is the same on all
+     * ranks. @near: all ask for ranks of their own nodes alone, and nothing leaves the node where
+     * the exchange can help it. n may be 0. As often as all ranks do. NULL where groups are of one
+     * node always. */
+    pipc_status_t (*pick)(pipc__xchg_t *x, const void *mine, size_t bytes, size_t room,
+                          const int *whom, int n, bool near, void *out, pipc__error_t *err);
     void (*close)(pipc__xchg_t *x); /* NULL is allowed */
 } pipc__xchg_ops_t;
 

@@ -93,7 +93,7 @@ static int fit(ranks_t *all, int rank, void *arg)
     static const rank_plan_t plans[] = {{PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT},
                                         {PIPC__RING, PIPC__ALLREDUCE, SHAPE_FLAT}};
     const fit_t *f = arg;
-    pipc_comm_t c = {.rank = rank, .size = 2};
+    pipc_comm_t c = {.rank = rank, .size = 2, .local_rank = rank, .local_size = 2};
     pipc__exec_ops_t ops = pipc__exec_cpu;
     pipc__error_t err;
     char rows[512];
@@ -178,7 +178,7 @@ static void what_an_executor_lacks_is_simple(void **state)
 static int fail_first(ranks_t *all, int rank, void *arg)
 {
     static const rank_plan_t one = {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT};
-    pipc_comm_t c = {.rank = rank, .size = 2};
+    pipc_comm_t c = {.rank = rank, .size = 2, .local_rank = rank, .local_size = 2};
     pipc__error_t err = {PIPC_OK, ""};
     pipc_status_t own = PIPC_OK;
     rank_exec_t re;

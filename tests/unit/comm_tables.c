@@ -182,23 +182,23 @@ static void what_changes_times_changes_the_key(void **state)
     for (int r = 0; r < 4; r++)
         snprintf(recs[r].gpu, sizeof(recs[r].gpu), "NVIDIA A100"), recs[r].width = 16;
     pipc__shape_flat(&shape, 4);
-    pipc__tables_key(&a, recs, 4, &shape, 0);
+    pipc__tables_key(&a, recs, 4, &shape, 1, 0);
     assert_string_equal(a.gpu, "NVIDIA A100");
     host = shape;
     host.reach[2] = 4;
-    pipc__tables_key(&b, recs, 4, &host, 0);
+    pipc__tables_key(&b, recs, 4, &host, 1, 0);
     assert_true(a.topology != b.topology);
-    pipc__tables_key(&b, recs, 4, &shape, PIPC_SMS_MAX);
+    pipc__tables_key(&b, recs, 4, &shape, 1, PIPC_SMS_MAX);
     assert_true(a.topology != b.topology);
     recs[3].width = 8;
-    pipc__tables_key(&b, recs, 4, &shape, 0);
+    pipc__tables_key(&b, recs, 4, &shape, 1, 0);
     assert_true(a.topology != b.topology);
     recs[3].width = 16;
     recs[3].pid = 4711; /* who the ranks are does not matter */
-    pipc__tables_key(&b, recs, 4, &shape, 0);
+    pipc__tables_key(&b, recs, 4, &shape, 1, 0);
     assert_true(a.topology == b.topology);
     memset(recs[1].gpu, 'x', sizeof(recs[1].gpu)); /* not ended, by a process not to be trusted */
-    pipc__tables_key(&b, recs, 4, &shape, 0);
+    pipc__tables_key(&b, recs, 4, &shape, 1, 0);
     assert_true(a.topology != b.topology);
 }
 
@@ -350,7 +350,7 @@ static int choose(ranks_t *all, int rank, void *arg)
     pipc__wish_t wish = {g->kind, true, &config, wishes};
     pipc__record_t recs[2];
     pipc__error_t err = {PIPC_OK, ""};
-    pipc_comm_t c = {.rank = rank, .size = 2};
+    pipc_comm_t c = {.rank = rank, .size = 2, .local_rank = rank, .local_size = 2};
     rank_exec_t re;
 
     the_rank = rank;

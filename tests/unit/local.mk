@@ -129,8 +129,11 @@ tests_unit_spank_place_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_spank_place_LDADD = libpipc-place.la $(UNIT_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/xchg
+check_PROGRAMS += tests/unit/nodes tests/unit/xchg
 endif
+tests_unit_nodes_SOURCES = tests/unit/nodes.c
+tests_unit_nodes_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_nodes_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 tests_unit_xchg_SOURCES = tests/unit/xchg.c
 tests_unit_xchg_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_xchg_LDADD = libpipc-xchg.la $(UNIT_LIBS)
@@ -436,19 +439,19 @@ tests_unit_bench_chart_SOURCES = tests/unit/bench_chart.c runtime/tools/chart.c 
 tests_unit_bench_chart_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bench_chart_LDADD = $(CMOCKA_LIBS) -lm
 tests_unit_bench_nccl_SOURCES = tests/unit/bench_nccl.c \
-	runtime/tools/bench/beside.c runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c \
+	runtime/tools/bench/beside.c runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c runtime/tools/bench/fold.c \
 	runtime/tools/bench/device_cpu.c runtime/tools/bench/measure.c runtime/tools/bench/overlap.c \
 	runtime/tools/bench/peer.c runtime/tools/bench/peer_nccl.c runtime/tools/bench/results.c
 tests_unit_bench_nccl_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bench_nccl_LDADD = libpipc-comm.la $(CMOCKA_LIBS) -lm
 tests_unit_bench_overlap_SOURCES = tests/unit/bench_overlap.c \
-	runtime/tools/bench/beside.c runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c \
+	runtime/tools/bench/beside.c runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c runtime/tools/bench/fold.c \
 	runtime/tools/bench/measure.c runtime/tools/bench/overlap.c runtime/tools/bench/peer.c \
 	runtime/tools/bench/results.c
 tests_unit_bench_overlap_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bench_overlap_LDADD = libpipc-comm.la $(CMOCKA_LIBS) -lm
 tests_unit_bench_turns_SOURCES = tests/unit/bench_turns.c \
-	runtime/tools/bench/beside.c runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c \
+	runtime/tools/bench/beside.c runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c runtime/tools/bench/fold.c \
 	runtime/tools/bench/measure.c runtime/tools/bench/overlap.c runtime/tools/bench/peer.c \
 	runtime/tools/bench/results.c
 tests_unit_bench_turns_CFLAGS = $(UNIT_CFLAGS)

@@ -21,10 +21,10 @@ static void lists_of_ranks(void **state)
         int n, first, last;
     } cases[] = {
         {"0", 1, 0, 0},          {"0,1,2,3", 4, 0, 3}, {"4-7", 4, 4, 7},   {"0-1,8-9", 4, 0, 9},
-        {"9,2", 2, 2, 9},        {"0-1023", 1024, 0, 1023},
+        {"9,2", 2, 2, 9},        {"0-16383", 16384, 0, 16383},
         {"", -1, 0, 0},          {NULL, -1, 0, 0},     {"a", -1, 0, 0},    {"1,", 1, 1, 1},
         {",1", -1, 0, 0},        {"3-1", -1, 0, 0},    {"1,1", -1, 0, 0},  {"-1", -1, 0, 0},
-        {"0-1024", -1, 0, 0},    {"1 2", -1, 0, 0},    {"0-", -1, 0, 0},
+        {"0-16384", -1, 0, 0},    {"1 2", -1, 0, 0},    {"0-", -1, 0, 0},
         {"99999999999", -1, 0, 0}, {"0-2147483647", -1, 0, 0},
     };
     int rank[PIPC__GROUP_MAX];
@@ -78,7 +78,7 @@ static const struct {
     {failed, PIPC_ERR_CUDA, "rank 2 on n1: cuMemAlloc: out of memory"},
     {endless_reason, PIPC_ERR_NOMEM, "rank 2 on n1: xxx"},
     {other_host, PIPC_ERR_UNSUPPORTED, "ranks 0 and 2 are on different nodes (n1, n2)"},
-    {other_boot, PIPC_ERR_UNSUPPORTED, "--per-node"},
+    {other_boot, PIPC_ERR_UNSUPPORTED, "is for the ranks of one"},
     {other_pid_ns, PIPC_ERR_UNREACHABLE, "different PID namespaces"},
     {other_user_ns, PIPC_ERR_UNREACHABLE, "different user namespaces"},
     {other_mnt_ns, PIPC_OK, NULL}, /* segments need no common mount */
@@ -211,7 +211,7 @@ static const struct place_case {
      "no such rank"},
     {"PCIE_IPC_LOCAL_RANK=0 PCIE_IPC_LOCAL_SIZE=0", NODE, true, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
      "no such rank"},
-    {"PCIE_IPC_LOCAL_RANK=0 PCIE_IPC_LOCAL_SIZE=9999", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
+    {"PCIE_IPC_LOCAL_RANK=0 PCIE_IPC_LOCAL_SIZE=99999", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
      "at most 1024"},
     {"PCIE_IPC_LOCAL_RANK=-1 PCIE_IPC_LOCAL_SIZE=4", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
      "not known"},

@@ -1,8 +1,8 @@
 /* pcie-ipc/comm.h - communicators and AllReduce.
  *
- * A communicator joins 1 to 16 processes ("ranks") of one node. Calls on it are collective and must
- * come in the same order with the same arguments on every rank, except where a function says
- * otherwise. A live peer that is late is waited for without limit; a peer whose process ends is
+ * A communicator joins 1 to 16 processes ("ranks") of one node, or of each of up to 1024 nodes where
+ * they are on CPUs and UCX is there. Calls on it are collective and must come in the same order with
+ * the same arguments on every rank, except where a function says otherwise. A live peer that is late is waited for without limit; a peer whose process ends is
  * noticed at once and every rank gets an error that names it. A whole program: doc/example.c.
  *
  *     pipc_comm_config_t config = PIPC_COMM_CONFIG_INIT;
@@ -66,7 +66,7 @@ typedef enum pipc_backend {
 } pipc_backend_t;
 
 typedef enum pipc_scope {
-    PIPC_SCOPE_JOB = 0, /* all ranks of the job step; refused when they are on several nodes */
+    PIPC_SCOPE_JOB = 0, /* all ranks of the job step, on whatever nodes; on several those on CPUs alone */
     PIPC_SCOPE_NODE = 1 /* the ranks of the step on this node: one communicator a node */
 } pipc_scope_t;
 
@@ -90,8 +90,9 @@ typedef enum pipc_path {
 } pipc_path_t;
 
 /* A collective of the program's, by which ranks exchange small records while a communicator is
- * made. The ranks 0 .. size - 1 that it joins are the ranks of the communicator, so they must be on
- * one node: with MPI, those of MPI_Comm_split_type(MPI_COMM_TYPE_SHARED). See doc/example-mpi.c. */
+ * made. The ranks 0 .. size - 1 that it joins are the ranks of the communicator. With GPUs they must
+ * be on one node: with MPI, those of MPI_Comm_split_type(MPI_COMM_TYPE_SHARED). See
+ * doc/example-mpi.c. */
 typedef struct pipc_callbacks {
     size_t struct_bytes; /* sizeof(pipc_callbacks_t) */
     int rank, size;
@@ -162,8 +163,12 @@ typedef struct pipc_comm_config {
  * mark of its own version on this task, a line in the log says so.
  *
  * PIPC_LEFT: with leave_nccl, the table gives every size to NCCL, so there is no communicator.
- * PIPC_ERR_INVALID, NOMEM, SYSTEM, UNSUPPORTED (several nodes, more than 16 ranks, backend not
- * built in), EXCHANGE (nothing to meet by, or it failed), MISMATCH (ranks disagree), UNREACHABLE (a
+ * Over several nodes: ranks of one node, by boot id and host name, meet in memory as ever; over that
+ * some of each node are joined with those of the others by UCX (opened at run time), which takes what
+ * UCX_NET_DEVICES says. Every node has the same table, or none gets a communicator.
+ *
+ * PIPC_ERR_INVALID, NOMEM, SYSTEM, UNSUPPORTED (GPUs of several nodes, no UCX, more than 16 ranks on a
+ * node, backend not built in), EXCHANGE (nothing to meet by, or it failed), MISMATCH (ranks disagree), UNREACHABLE (a
  * peer's memory can't be mapped), PEER_LOST, CUDA. */
 PIPC_EXPORT pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config);
 
@@ -204,7 +209,7 @@ PIPC_EXPORT pipc_status_t pipc_comm_abort(pipc_comm_t *comm);
  * status says whether everything had gone well. */
 PIPC_EXPORT pipc_status_t pipc_comm_destroy(pipc_comm_t *comm);
 
-/* This rank's index in the communicator, and the number of ranks. -1 for NULL. */
+/* This rank's index in the communicator, and the number of ranks, over all nodes. -1 for NULL. */
 PIPC_EXPORT int pipc_comm_rank(const pipc_comm_t *comm);
 PIPC_EXPORT int pipc_comm_size(const pipc_comm_t *comm);
 
@@ -219,7 +224,7 @@ typedef struct pipc_comm_stats {
         const char *name; /* "one-shot", ...: static */
         uint64_t calls, bytes;
     } plan[PIPC_STATS_PLANS];
-    int pairs_p2p, pairs_host; /* pairs of ranks, each direction one, that meet in device memory (CPU:
+    int pairs_p2p, pairs_host; /* pairs of this node's ranks, each direction one, that meet in device memory (CPU:
                                   in each other's segments) and in host memory */
 } pipc_comm_stats_t;
 

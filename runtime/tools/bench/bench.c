@@ -15,7 +15,7 @@
 static int complain(const bench_t *b, const pipc__error_t *err)
 {
     if (b->comm)
-        fprintf(stderr, "pcie-ipc-bench: rank %d: %s\n", b->comm->recs[b->comm->rank].rank,
+        fprintf(stderr, "pcie-ipc-bench: rank %d: %s\n", b->comm->recs[b->comm->local_rank].rank,
                 err->text);
     else
         fprintf(stderr, "pcie-ipc-bench: %s\n", err->text);
@@ -156,7 +156,7 @@ static void close_all(bench_t *b)
 
 static bool prints(const bench_t *b)
 {
-    return b->comm->recs[b->comm->rank].rank == 0;
+    return b->comm->recs[b->comm->local_rank].rank == 0;
 }
 
 /* The size after @bytes; 0 behind the last one. */

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "runtime/tools/bench/beside.h"
+#include "runtime/tools/bench/fold.h"
 
 #define BURST_BYTES ((size_t)4 << 20) /* a burst moves about this much, 1 to BURST_MAX calls */
 #define BURST_MAX 20
@@ -73,7 +74,7 @@ pipc_status_t bench_burst_sample(bench_t *b, const bench_message_t *m, const ben
                                  bench_sample_t *sample, pipc__error_t *err)
 {
     int calls = u->calls * u->replays;
-    pipc_status_t async, st = pipc__control_gather(b->comm->ctl, NULL, 0, NULL, err);
+    pipc_status_t async, st = bench_meet(b->comm, err);
 
     *sample = (bench_sample_t){0, 0};
     bench_become(b, u->who);

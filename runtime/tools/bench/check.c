@@ -5,6 +5,7 @@
 
 #include "runtime/base/hash.h"
 #include "runtime/tools/bench/data.h"
+#include "runtime/tools/bench/fold.h"
 
 #define PEER_BYTES_MAX ((size_t)64 << 20)
 
@@ -33,32 +34,21 @@ static pipc_status_t one_result(bench_t *b, const bench_message_t *m, int who,
 #define BLOCKS                                                                                     \
     64 /* the output is hashed in this many parts, so that #wrong says how much differs */
 
-/* Parts of the output that differ from rank 0's, in elements. */
+/* Parts of the output that differ from other ranks', in elements. */
 static pipc_status_t compare_ranks(bench_t *b, const bench_message_t *m, uint64_t *wrong,
                                    pipc__error_t *err)
 {
-    uint64_t mine[BLOCKS], all[PIPC__RANKS_MAX][BLOCKS];
+    uint64_t mine[BLOCKS];
+    bool differs[BLOCKS];
     size_t elem = pipc_dtype_bytes(m->dtype), part = (m->count + BLOCKS - 1) / BLOCKS;
 
     for (size_t i = 0; i < BLOCKS; i++) {
         size_t at = i * part, n = at >= m->count ? 0 : m->count - at < part ? m->count - at : part;
         mine[i] = pipc__hash(PIPC__HASH_INIT, b->host + at * elem, n * elem);
     }
-    pipc_status_t st = pipc__control_gather(b->comm->ctl, mine, sizeof(mine), all, err);
+    pipc_status_t st = bench_compare(b->comm, mine, BLOCKS, differs, err);
     for (int i = 0; !st && i < BLOCKS; i++)
-        if (all[b->comm->rank][i] != all[0][i])
-            *wrong += part;
-    return st;
-}
-
-static pipc_status_t add_up(bench_t *b, uint64_t mine, uint64_t *sum, pipc__error_t *err)
-{
-    uint64_t all[PIPC__RANKS_MAX];
-    pipc_status_t st = pipc__control_gather(b->comm->ctl, &mine, sizeof(mine), all, err);
-
-    *sum = 0;
-    for (int r = 0; !st && r < b->comm->size; r++)
-        *sum += all[r];
+        *wrong += differs[i] ? part : 0;
     return st;
 }
 
@@ -79,7 +69,7 @@ pipc_status_t bench_check(bench_t *b, const bench_message_t *m, int who, uint64_
     }
     if (!st)
         st = compare_ranks(b, m, &mine, err);
-    return st ? st : add_up(b, mine, wrong, err);
+    return st ? st : bench_sum(b->comm, mine, wrong, err);
 }
 
 static bool is_float(pipc_dtype_t t)
@@ -97,7 +87,7 @@ pipc_status_t bench_check_peer(bench_t *b, const bench_message_t *m, int variant
         return PIPC_OK;
     pipc_status_t st = one_result(b, m, variant, BENCH_EXACT, err);
     if (!st)
-        st = add_up(b, count_wrong(b, m), &wrong, err);
+        st = bench_sum(b->comm, count_wrong(b, m), &wrong, err);
     *right = !wrong;
     return st;
 }

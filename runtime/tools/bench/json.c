@@ -63,7 +63,7 @@ static json_t *ranks(const bench_t *b)
 {
     json_t *list = json_array();
 
-    for (int i = 0; i < b->comm->size; i++) {
+    for (int i = 0; i < b->comm->local_size; i++) {
         const pipc__record_t *r = &b->comm->recs[i];
         json_array_append_new(list, json_pack("{s:i, s:s, s:i, s:o}", "rank", r->rank, "host",
                                               r->host, "pid", r->pid, "bdf", text_or_null(r->bdf)));

@@ -16,9 +16,9 @@
 #include "runtime/tools/bench/beside.h"
 #include "runtime/tools/bench/burst.h"
 #include "runtime/tools/bench/check.h"
+#include "runtime/tools/bench/fold.h"
 #include "runtime/tools/bench/overlap.h"
 
-#define GATHER_DOUBLES ((int)(PIPC__GATHER_MAX / sizeof(double)))
 #define PARTIES_MAX (1 + BENCH_BESIDE_MAX + BENCH_VARIANTS_MAX)
 #define TRIALS 2 /* the least counts: a graph's first launch takes longer */
 
@@ -30,24 +30,6 @@ typedef struct run {
     bool out[PARTIES_MAX];     /* the trial is all there is of it */
     double *usec, *cpu_usec;
 } run_t;
-
-pipc_status_t bench_slowest_rank(bench_t *b, double *values, int n, pipc__error_t *err)
-{
-    double all[PIPC__RANKS_MAX * GATHER_DOUBLES];
-
-    for (int at = 0; at < n; at += GATHER_DOUBLES) {
-        int some = n - at < GATHER_DOUBLES ? n - at : GATHER_DOUBLES;
-        pipc_status_t st = pipc__control_gather(b->comm->ctl, values + at,
-                                                (size_t)some * sizeof(double), all, err);
-        if (st)
-            return st;
-        for (int i = 0; i < some; i++)
-            for (int r = 0; r < b->comm->size; r++)
-                if (all[r * some + i] > values[at + i])
-                    values[at + i] = all[r * some + i];
-    }
-    return PIPC_OK;
-}
 
 /* Draw how far a row has come, where a person looks on. */
 static void show_progress(const bench_t *b, const bench_message_t *m, int done, int of)
@@ -105,7 +87,7 @@ static pipc_status_t try_all(bench_t *b, const bench_message_t *m, run_t *run, p
                 run->trial[p] = s.usec;
         }
     if (!st)
-        st = bench_slowest_rank(b, run->trial, run->nparties, err);
+        st = bench_greatest(b->comm, run->trial, run->nparties, err);
     if (!st)
         judge_trial(&b->options, run);
     return st;
@@ -128,8 +110,8 @@ static pipc_status_t take_turns(bench_t *b, const bench_message_t *m, run_t *run
         show_progress(b, m, t + 1, run->turns);
     }
     if (!st)
-        st = bench_slowest_rank(b, run->usec, run->nparties * n, err);
-    return st ? st : bench_slowest_rank(b, run->cpu_usec, run->nparties * n, err);
+        st = bench_greatest(b->comm, run->usec, run->nparties * n, err);
+    return st ? st : bench_greatest(b->comm, run->cpu_usec, run->nparties * n, err);
 }
 
 static void take_figures(const run_t *run, bench_cell_t *cell)
@@ -180,7 +162,7 @@ static pipc_status_t choose_parties(bench_t *b, const bench_message_t *m, run_t 
             st = bench_check_peer(b, m, v, &right, err);
         if (!st && right)
             st = bench_burst_open(b, m, v, &run->burst[run->nparties++], err);
-        else if (!st && b->comm->recs[b->comm->rank].rank == 0)
+        else if (!st && b->comm->recs[b->comm->local_rank].rank == 0)
             printf("# %s %s: wrong values at %zu bytes %s; not timed\n", peer->name,
                    peer->variant(v), m->bytes, m->in_place ? "in place" : "out of place");
     }

@@ -36,9 +36,6 @@ pipc_status_t bench_measure(bench_t *b, bench_result_t *result, pipc__error_t *e
 /* Are results of @bytes looked at? */
 bool bench_checked(const bench_t *b, size_t bytes);
 
-/* Replace each of n values by the greatest of all ranks. Collective. */
-pipc_status_t bench_slowest_rank(bench_t *b, double *values, int n, pipc__error_t *err);
-
 /* Row over all nodes of the job: the slowest time, all wrong values; what one node did not measure
  * is not measured. Collective over the job. Does nothing when the communicator is the whole job. */
 pipc_status_t bench_slowest_node(const bench_t *b, bench_row_t *row, pipc__error_t *err);

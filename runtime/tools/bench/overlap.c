@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "runtime/tools/bench/fold.h"
+
 #define WAVES_MAX 100000
 
 /* Which of a sample's two sides run. */
@@ -18,7 +20,7 @@ static pipc_status_t sample(bench_t *b, const bench_message_t *m, const bench_bu
                             int waves, times_t *t, pipc__error_t *err)
 {
     double unused;
-    pipc_status_t st = pipc__control_gather(b->comm->ctl, NULL, 0, NULL, err);
+    pipc_status_t st = bench_meet(b->comm, err);
 
     if (!st && (sides & COMPUTE))
         st = b->device.compute(waves, err);
@@ -48,7 +50,7 @@ static pipc_status_t choose_waves(bench_t *b, const bench_message_t *m, const be
     }
     double want = t.compute > 0 ? t.calls / (t.compute / some) : 1;
     if (!st)
-        st = bench_slowest_rank(b, &want, 1, err);
+        st = bench_greatest(b->comm, &want, 1, err);
     *waves = want < 1 ? 1 : want > WAVES_MAX ? WAVES_MAX : (int)(want + 0.5);
     return st;
 }
@@ -71,7 +73,7 @@ static pipc_status_t take_samples(bench_t *b, const bench_message_t *m, const be
         samples[2 * n + i] = both.calls;
         samples[3 * n + i] = both.compute;
     }
-    return st ? st : bench_slowest_rank(b, samples, 4 * n, err);
+    return st ? st : bench_greatest(b->comm, samples, 4 * n, err);
 }
 
 pipc_status_t bench_overlap(bench_t *b, const bench_message_t *m, int who, bench_overlap_t *out,

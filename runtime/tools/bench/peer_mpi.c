@@ -51,7 +51,7 @@ static pipc_status_t mpi_open(pipc_comm_t *comm, const bench_device_t *device, s
     (void)bytes;
     if (st)
         return st;
-    int rc = mpi->open(comm->recs[0].rank, comm->rank);
+    int rc = mpi->open(pipc__rails_needed(&comm->rails) ? 0 : comm->recs[0].rank, comm->rank);
     return rc ? pipc__fail(err, PIPC_ERR_SYSTEM, "MPI_Comm_split: error %d", rc) : PIPC_OK;
 }
 

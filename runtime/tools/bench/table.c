@@ -14,13 +14,15 @@ const char *bench_choice_name(const bench_t *b, size_t bytes)
     return pipc__comm_choice_name(b->comm, bytes, b->options.graph > 0);
 }
 
+#define RAIL_ENDS 8 /* that are printed of a rail */
+
 /* --- head ------------------------------------------------------------------------------------- */
 
 static void print_ranks(const bench_t *b)
 {
     const pipc__record_t *r = b->comm->recs;
 
-    for (int i = 0; i < b->comm->size; i++)
+    for (int i = 0; i < b->comm->local_size; i++)
         printf("#  rank %3d  pid %7d  on %s%s%s\n", r[i].rank, r[i].pid, r[i].host,
                r[i].bdf[0] ? "  GPU " : "", r[i].bdf);
 }
@@ -32,8 +34,28 @@ static void print_shape(const bench_t *b)
 
     printf("#  groups  %s%s\n", pipc__plans_describe(&b->comm->shape, text, sizeof(text)),
            b->comm->recs[0].path == PIPC_PATH_HOST ? "  path host" : "");
-    if (b->comm->size > 1)
+    if (b->comm->local_size > 1)
         printf("#  paths  %s\n", pipc__paths_describe(&b->comm->paths, text, sizeof(text)));
+}
+
+/* The rails between nodes: their ends, and by which device each goes. */
+static void print_rails(const bench_t *b)
+{
+    const pipc__rails_t *r = &b->comm->rails;
+    char text[128];
+
+    if (!pipc__rails_needed(r))
+        return;
+    printf("#  nodes  %s\n", pipc__rails_describe(r, text, sizeof(text)));
+    for (int l = 0; l < r->nodes.nrails; l++) {
+        printf("#  rail %2d ", l);
+        for (int node = 0; node < r->nodes.n && node < RAIL_ENDS; node++) {
+            const pipc__rail_end_t *e = &r->end[node * r->nodes.nrails + l];
+            printf(" %s rank %d on %s (%s)", node ? " -" : "", e->rank, e->host,
+                   *e->nic ? e->nic : "any device");
+        }
+        printf("%s\n", r->nodes.n > RAIL_ENDS ? "  - ..." : "");
+    }
 }
 
 static void print_choices(const bench_t *b)
@@ -102,6 +124,7 @@ void bench_print_head(const bench_t *b)
     printf("%s%s\n", o->peer ? "  peer " : "", o->peer ? o->peer->version() : "");
     print_ranks(b);
     print_shape(b);
+    print_rails(b);
     print_choices(b);
     print_columns(b);
     fflush(stdout);

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "runtime/tools/bench/check.h"
+#include "runtime/tools/bench/fold.h"
 #include "runtime/tools/tune/tune.h"
 
 #define REPLAYS 2                      /* of a graph, a sample */
@@ -124,7 +125,7 @@ static pipc_status_t merge(tune_t *t, runner_t *r, int n, int from, pipc__error_
 
     for (int i = 0; !st && i < n; i++)
         if (r[i].taken > from)
-            st = bench_slowest_rank(&t->bench, r[i].samples + from, r[i].taken - from, err);
+            st = bench_greatest(t->bench.comm, r[i].samples + from, r[i].taken - from, err);
     return st;
 }
 
@@ -187,7 +188,7 @@ static pipc_status_t fit_rounds(tune_t *t, const runner_t *r, int n, size_t byte
 {
     bool graph = t->bench.options.graph > 0;
     double now = now_usec(), round = 0, used[2] = {began - t->began_usec, now - began};
-    pipc_status_t st = bench_slowest_rank(&t->bench, used, 2, err);
+    pipc_status_t st = bench_greatest(t->bench.comm, used, 2, err);
 
     for (int i = 0; i < n; i++)
         if (!r[i].out)

@@ -94,7 +94,7 @@ pipc_status_t tune_store(const tune_t *t, char path[PIPC__TABLE_PATH], pipc__err
     pipc__table_file_t file = {.times = t->times, .ntimes = t->ntimes};
     pipc_status_t st = pipc__admit(&file.table, t->times, t->ntimes, err);
 
-    pipc__tables_key(&file.key, c->recs, c->size, &c->shape, c->sms);
+    pipc__tables_key(&file.key, c->recs, c->local_size, &c->shape, c->rails.nodes.n, c->sms);
     if (t->bench.options.peer) { /* "NCCL 2.28.9" */
         const char *version = t->bench.options.peer->version();
         const char *digits = strpbrk(version, "0123456789");

@@ -1,0 +1,93 @@
+/* tools/bench/fold.c - see fold.h */
+#include "runtime/tools/bench/fold.h"
+
+#include <string.h>
+
+#define MOST 64 /* values of a fold between nodes */
+
+/* Over all nodes, in place. The last error is the call's. */
+static pipc_status_t over_nodes(pipc_comm_t *c, void *values, size_t n, pipc_dtype_t dtype,
+                                pipc_redop_t op, pipc__error_t *err)
+{
+    if (!pipc__rails_needed(&c->rails))
+        return PIPC_OK;
+    pipc_status_t st = pipc_allreduce(c, values, values, n, dtype, op, NULL);
+    return st ? pipc__fail(err, st, "%s", pipc_last_error()) : PIPC_OK;
+}
+
+pipc_status_t bench_meet(pipc_comm_t *c, pipc__error_t *err)
+{
+    uint32_t here = 1;
+    pipc_status_t st = over_nodes(c, &here, 1, PIPC_U32, PIPC_MAX, err);
+
+    return st ? st : pipc__control_gather(c->ctl, NULL, 0, NULL, err);
+}
+
+static pipc_status_t greatest_some(pipc_comm_t *c, double *values, int n, pipc__error_t *err)
+{
+    double all[PIPC__RANKS_MAX * MOST];
+    pipc_status_t st =
+        pipc__control_gather(c->ctl, values, (size_t)n * sizeof(double), all, err);
+
+    for (int i = 0; !st && i < n; i++)
+        for (int r = 0; r < c->local_size; r++)
+            if (all[r * n + i] > values[i])
+                values[i] = all[r * n + i];
+    return st ? st : over_nodes(c, values, (size_t)n, PIPC_F64, PIPC_MAX, err);
+}
+
+pipc_status_t bench_greatest(pipc_comm_t *c, double *values, int n, pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+
+    for (int at = 0; !st && at < n; at += MOST)
+        st = greatest_some(c, values + at, n - at < MOST ? n - at : MOST, err);
+    return st;
+}
+
+pipc_status_t bench_sum(pipc_comm_t *c, uint64_t mine, uint64_t *sum, pipc__error_t *err)
+{
+    uint64_t all[PIPC__RANKS_MAX], here = 0;
+    pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, err);
+
+    for (int r = 0; !st && r < c->local_size; r++)
+        here += all[r];
+    /* Every rank of a node has the node's sum: its first one gives it. */
+    *sum = c->local_rank ? 0 : here;
+    if (!pipc__rails_needed(&c->rails))
+        *sum = here;
+    if (!st)
+        st = over_nodes(c, sum, 1, PIPC_U64, PIPC_SUM, err);
+    if (*sum < here)
+        *sum = here;
+    return st;
+}
+
+/* Among the ranks of the node, whose values all are in all[]. */
+static bool differs_here(const pipc_comm_t *c, const uint64_t *all, int n, int i)
+{
+    int r = 1;
+
+    while (r < c->local_size && all[r * n + i] == all[i])
+        r++;
+    return r < c->local_size;
+}
+
+pipc_status_t bench_compare(pipc_comm_t *c, const uint64_t *value, int n, bool *differs,
+                            pipc__error_t *err)
+{
+    uint64_t all[PIPC__RANKS_MAX * MOST], least[MOST], most[MOST];
+    pipc_status_t st =
+        pipc__control_gather(c->ctl, value, (size_t)n * sizeof(*value), all, err);
+
+    memcpy(least, value, (size_t)n * sizeof(*value));
+    memcpy(most, value, (size_t)n * sizeof(*value));
+    if (!st)
+        st = over_nodes(c, least, (size_t)n, PIPC_U64, PIPC_MIN, err);
+    if (!st)
+        st = over_nodes(c, most, (size_t)n, PIPC_U64, PIPC_MAX, err);
+    for (int i = 0; !st && i < n; i++)
+        differs[i] =
+            differs_here(c, all, n, i) || least[i] != value[i] || most[i] != value[i];
+    return st;
+}
