@@ -6,9 +6,11 @@
  *            [--kill R | --abort R | --exit R]   at half of the calls, rank R does so
  *            [--late R SECONDS]     before the first call, rank R sleeps
  *            [--mismatch R]         rank R asks for another plan than the others
+ *            [--until-lost]         calls without end; the fault is somebody else's
  *
  * Each rank prints one line: "rank R: right" (exit 0), "rank R: wrong" (1), or "rank R: error
- * after T ms: TEXT" (3), T from the moment the fault was due.
+ * after T ms: TEXT" (3), T from the moment the fault was due; with --until-lost T is the time of day
+ * in milliseconds, to be compared with when the fault was made, and "rank R: going" comes first.
  */
 #include <errno.h>
 #include <signal.h>
@@ -24,9 +26,9 @@
 #endif
 
 static struct {
-    int kill_rank, abort_rank, exit_rank, late_rank, mismatch_rank, late_seconds, calls, hold_pmix;
+    int kill_rank, abort_rank, exit_rank, late_rank, mismatch_rank, late_seconds, calls, hold_pmix, until_lost;
     size_t bytes;
-} want = {-1, -1, -1, -1, -1, 0, 200, 0, 1 << 20};
+} want = {-1, -1, -1, -1, -1, 0, 200, 0, 0, 1 << 20};
 
 static double now_ms(void)
 {
@@ -42,6 +44,8 @@ static void parse(int argc, char **argv)
         int more = i + 1 < argc ? atoi(argv[i + 1]) : 0;
         if (!strcmp(argv[i], "--hold-pmix"))
             want.hold_pmix = 1;
+        else if (!strcmp(argv[i], "--until-lost"))
+            want.until_lost = 1;
         else if (!strcmp(argv[i], "--bytes"))
             want.bytes = (size_t)more, i++;
         else if (!strcmp(argv[i], "--calls"))
@@ -61,9 +65,18 @@ static void parse(int argc, char **argv)
     }
 }
 
+static double time_of_day_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
 static int fail(int rank, double since)
 {
-    printf("rank %d: error after %.0f ms: %s\n", rank, now_ms() - since, pipc_last_error());
+    printf("rank %d: error after %.0f ms: %s\n", rank,
+           want.until_lost ? time_of_day_ms() : now_ms() - since, pipc_last_error());
     fflush(stdout);
     /* With PMIx held by the program Slurm may end the step from now on: the line above is out. */
     sleep(want.hold_pmix ? 3 : 0);
@@ -87,10 +100,14 @@ static int run(pipc_comm_t *comm)
     float *x = malloc(want.bytes + 1), *y = malloc(want.bytes + 1);
     double begun = now_ms();
 
-    for (int call = 0; call < want.calls; call++) {
+    for (int call = 0; call < want.calls || want.until_lost; call++) {
         for (size_t i = 0; i < n; i++) {
             x[i] = (float)((i + (size_t)call + (size_t)rank) % 64);
             y[i] = -1;
+        }
+        if (call == 1 && want.until_lost) {
+            printf("rank %d: going\n", rank);
+            fflush(stdout);
         }
         if (call == want.calls / 2) {
             begun = now_ms();

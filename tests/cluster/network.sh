@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154
 # network.sh - a network namespace for each node: ISOLATE=net. To be sourced by cluster.sh.
 #
 #     sandbox   br0 10.98.0.1 -- v1 ===== eth0 10.98.0.11   node n1, and what runs on it

@@ -212,7 +212,7 @@ static const struct place_case {
     {"PCIE_IPC_LOCAL_RANK=0 PCIE_IPC_LOCAL_SIZE=0", NODE, true, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
      "no such rank"},
     {"PCIE_IPC_LOCAL_RANK=0 PCIE_IPC_LOCAL_SIZE=99999", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
-     "at most 1024"},
+     "at most 16384"},
     {"PCIE_IPC_LOCAL_RANK=-1 PCIE_IPC_LOCAL_SIZE=4", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,
      "not known"},
     {"PCIE_IPC_LOCAL_RANK=1x PCIE_IPC_LOCAL_SIZE=4", NODE, false, PIPC_ERR_EXCHANGE, 0, 0, 0, 0,

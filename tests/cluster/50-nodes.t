@@ -1,0 +1,129 @@
+#!/bin/bash
+# Communicators over several nodes, each with a network namespace of its own: right results, and what goes over the wire
+# shellcheck disable=SC2016 # the tests' code is for later
+# shellcheck source=tests/cluster/harness.sh
+. "$(dirname "$0")/harness.sh"
+
+grep -q 'define HAVE_UCX 1' "$cluster_build/config.h" ||
+    skip_all 'built without UCX: ranks on several nodes are refused (20-allreduce.t)'
+# Jobs of several components are the backfill scheduler's; of two lines the last one counts.
+cluster_start NODES=4 GPUS=0 PLUGSTACK=none ISOLATE=net SLURM_CONF_EXTRA='SchedulerType=sched/backfill
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1'
+
+test_expect_success 'a node is a network of its own, and the wire counts' '
+    srun -N2 -n2 readlink /proc/self/ns/net | sort -u | wc -l | grep -qx 2 &&
+    before=$(net_bytes n1) && srun -w n1 -n1 true && test "$(net_bytes n1)" != "$before"'
+
+test_expect_success 'a program builds against the installed headers and library' '
+    gcc -std=c11 -D_GNU_SOURCE -Wall -O2 -o faults "$cluster_dir/faults.c" -I"$cluster_prefix/include" \
+        -L"$cluster_prefix/lib" -Wl,-rpath,"$cluster_prefix/lib" -lpcie-ipc'
+
+# all_zero FILE ROWS: the benchmark's table has ROWS rows and every #wrong in them is 0
+all_zero() {
+    awk -v want="$2" '/^ / { rows++; if ($9 != 0 || $13 != 0) bad++ } END { exit !(rows == want && !bad) }' "$1"
+}
+
+# --- right results: types, operations, sizes, nodes, ranks
+
+test_expect_success 'every type and operation, 2 nodes of 2 ranks' '
+    srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 72 -e 72000 -f 1000 -d all -o all -n 1 -w 0 >out && all_zero out 100'
+like 'the benchmark names the nodes and the rails' "$(cat out)" 'nodes  2 nodes of 2 ranks, 2 rails'
+like 'and their ends' "$(cat out)" 'rail  1  rank 1 on n1 \(any device\) - rank 3 on n2'
+
+for shape in 2x1 2x4 3x1 3x2 3x4 4x1 4x2 4x4; do
+    test_expect_success "$shape: nothing, one element, sizes that nothing divides" "
+        srun -N${shape%x*} -n$((${shape%x*} * ${shape#*x})) --ntasks-per-node=${shape#*x} pcie-ipc-bench -b 0 -e 0 -n 1 >out &&
+        all_zero out 1 &&
+        srun -N${shape%x*} -n$((${shape%x*} * ${shape#*x})) --ntasks-per-node=${shape#*x} pcie-ipc-bench \
+            -b 4 -e 3000000 -f 31 -n 1 -w 0 >out && all_zero out 4"
+done
+
+test_expect_success '64 MB on 2 nodes of 2, in place and not' '
+    srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 64M -e 64M -n 1 -w 0 >out && all_zero out 1'
+
+test_expect_success 'ranks of a node in any order: cyclic' '
+    srun -N3 -n6 --ntasks-per-node=2 -m cyclic pcie-ipc-bench -b 1000 -e 1000000 -f 10 -n 1 >out && all_zero out 4 &&
+    grep -q "rail  1  rank 3 on n1 .* rank 4 on n2 .* rank 5 on n3" out'
+
+test_expect_success 'nodes of 4, 2 and 1 ranks' '
+    srun -N3 -n7 -m arbitrary -w n1,n1,n1,n1,n2,n2,n3 pcie-ipc-bench -b 4 -e 4M -f 32 -n 1 -d float >out &&
+    all_zero out 5 && grep -q "3 nodes of 1 to 4 ranks, 1 rail" out'
+
+test_expect_success 'averages divide by the ranks of all nodes' '
+    srun -N3 -n7 -m arbitrary -w n1,n1,n1,n1,n2,n2,n3 pcie-ipc-bench -b 8 -e 80000 -f 100 -n 1 -d all -o avg >out && all_zero out 30'
+
+test_expect_success 'both plans, asked for, at sizes that the table does not give them' '
+    srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench --plan nodes -b 4 -e 4 -n 1 >out && all_zero out 1 &&
+    srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench --plan nodes-one -b 2M -e 2M -n 1 >out && all_zero out 1'
+
+test_expect_success 'a job of two components' '
+    cat >het.sh <<END
+#!/bin/bash
+#SBATCH -N1 -n2
+#SBATCH hetjob
+#SBATCH -N2 -n2
+srun --het-group=0,1 pcie-ipc-bench -b 4 -e 4M -f 32 -n 1
+END
+    id=$(sbatch --parsable -o het.out het.sh) && wait_job "$id" "COMPLETED|FAILED" && cat het.out && all_zero het.out 5'
+
+test_expect_success 'an unprivileged user gets the same' '
+    as_user srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 8 -e 64K -f 64 -n 2 >out && all_zero out 3'
+
+# --- what is refused, on every rank
+
+# refused WORDS COMMAND...: it ends with 2 or 3, and every rank says WORDS
+refused() {
+    local words=$1 got=0
+    shift
+    "$@" >refused 2>&1 || got=$?
+    cat refused
+    test "$got" = 2 -o "$got" = 3 && test "$(grep -c "$words" refused)" = 4
+}
+
+test_expect_success 'a plan of one node' '
+    refused "for ranks of one node" srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench --plan two-shot -b 8 -e 8'
+test_expect_success 'a rank that asks for another plan than the others' '
+    refused "have different plans" srun -N2 -n4 --ntasks-per-node=2 ./faults --mismatch 2'
+# A table of this machine's own: two nodes of 2 ranks, with the other plan for all sizes.
+cat >with_table <<'END'
+#!/bin/sh
+test "$SLURM_NODEID" = 0 || export PCIE_IPC_TABLE=$PWD/other.table
+exec "$@"
+END
+chmod +x with_table
+printf '%s\n' 'table 1' 'topology 0' 'gpu cpu' 'build 0.1.0' 'up-to max eager nodes graph nodes' >other.table
+test_expect_success 'nodes with different tables, before the first byte' '
+    refused "has another table" srun -N2 -n4 --ntasks-per-node=2 ./with_table pcie-ipc-bench -b 8 -e 8'
+test_expect_success 'the same table on all of them is taken' '
+    PCIE_IPC_TABLE=$PWD/other.table srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 8 -e 8 -n 1 >out && all_zero out 1 &&
+    grep -q " nodes  " out'
+test_expect_success 'a table of one node is passed over, with a line' '
+    sed "s/nodes/ring/g" other.table >ring.table &&
+    PCIE_IPC_TABLE=$PWD/ring.table srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 8 -e 8 -n 1 >out 2>err && all_zero out 1 &&
+    grep -q "ring.table: its plans are for one node" err'
+
+# --- what goes over the wire
+
+# wire NODES RANKS BYTES: srun of NODES * RANKS ranks, calls of BYTES; what n1 has sent and got for one of them, and what
+# an all-reduce over NODES nodes has to send: halving and ring send 2 (n - 1) / n of the message, 2 nodes the message
+wire() {
+    local calls=$((64 * 1024 * 1024 / $3)) before after want sent got
+    want=$((2 * ($1 - 1) * $3 / $1))
+    srun -N"$1" -n$(($1 * $2)) --ntasks-per-node="$2" ./faults --bytes "$3" --calls 0 >start || return
+    before=$(net_bytes n1)
+    srun -N"$1" -n$(($1 * $2)) --ntasks-per-node="$2" ./faults --bytes "$3" --calls "$calls" >out || return
+    after=$(net_bytes n1)
+    sent=$(((${after% *} - ${before% *}) / calls)) got=$(((${after#* } - ${before#* }) / calls))
+    echo "$1 nodes of $2 ranks, $3 bytes: sent $sent, got $got, want $want"
+    test $((sent * 100)) -ge $((want * 99)) -a $((sent * 100)) -le $((want * 103)) &&
+        test $((got * 100)) -ge $((want * 99)) -a $((got * 100)) -le $((want * 103))
+}
+
+for shape in 2x1 2x4 4x2; do
+    for bytes in 1048576 16777216; do
+        test_expect_success "$shape, $bytes bytes: the wire has what the plan says, within 3 %" "wire ${shape%x*} ${shape#*x} $bytes"
+    done
+done
+
+cluster_stop
+done_testing
