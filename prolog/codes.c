@@ -187,7 +187,8 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "see when with pcie-ipc-health watch --summary; with a period, look at the power",
          "A link that loses lanes and finds them again looks well whenever somebody looks. Here "
          "an earlier look, or the record of a watch, tells. Changes of speed are none: idle GPUs "
-         "make them."},
+         "make them.",
+         .past = true},
     [PIPC__CODE_STAYS_SLOW] =
         {"PCI032", PIPC__DRAIN, "a link stays below its speed while its GPU works",
          "reseat the card and its riser or cable, then replace them in turn",

@@ -84,21 +84,46 @@ static void read_errors(const char *root, const char *dir, int64_t count[PIPC__C
     add_file(root, dir, "aer_dev_fatal", PIPC__COUNT_FATAL, count);
 }
 
-/* Under firmware-first no port is bound, and the counters exist and stay 0. */
-static bool is_counting(const char *root)
+/* Is @entry, as "0000:00:01.0:pcie002", the service of this port? */
+static bool is_service_of(const char *entry, const char *port)
+{
+    size_t n = strlen(port);
+
+    return strncmp(entry, port, n) == 0 && entry[n] == ':';
+}
+
+/* Under firmware-first no port is bound, and the counters exist and stay 0. The kernel may have
+ * been given some root ports and not others. */
+static void read_service(const char *root, pipc__counters_t *c)
 {
     char path[PIPC__DEVICE_DIR_MAX];
     struct dirent *entry;
-    bool any = false;
     DIR *dir;
 
+    c->counting = false;
+    for (int i = 0; i < c->n; i++)
+        c->dev[i].counts = false;
     if ((size_t)snprintf(path, sizeof(path), "%s/" AER_SERVICE, root) >= sizeof(path) ||
         !(dir = opendir(path)))
-        return false;
-    while (!any && (entry = readdir(dir)))
-        any = strchr(entry->d_name, ':') != NULL; /* "0000:00:01.0:pcie002" */
+        return;
+    while ((entry = readdir(dir))) {
+        c->counting |= strchr(entry->d_name, ':') != NULL;
+        for (int i = 0; i < c->n; i++)
+            if (c->dev[i].parent < 0 && is_service_of(entry->d_name, c->dev[i].name))
+                c->dev[i].counts = true;
+    }
     closedir(dir);
-    return any;
+}
+
+/* A device counts as its root port does; one whose port is not in view if any does. */
+static void inherit_service(pipc__counters_t *c)
+{
+    for (int i = 0; i < c->n; i++) {
+        int top = i, hops = 0;
+        while (c->dev[top].parent >= 0 && hops++ < c->n)
+            top = c->dev[top].parent;
+        c->dev[i].counts = c->dev[top].link ? c->counting : c->dev[top].counts;
+    }
 }
 
 /* ---- links --------------------------------------------------------------------------------- */
@@ -141,7 +166,8 @@ void pipc__counters_sample(pipc__counters_t *c, const char *root)
     pipc__boot_id(c->boot_id);
     c->uptime = pipc__uptime();
     c->time = time(NULL);
-    c->counting = is_counting(root);
+    read_service(root, c);
+    inherit_service(c);
     for (int i = 0; i < c->n; i++) {
         pipc__counter_t *d = &c->dev[i];
         bool linked = pipc__file_link(root, link, sizeof(link), PIPC__SCAN_DEVICES "/%s", d->name);

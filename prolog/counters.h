@@ -32,6 +32,7 @@ typedef struct pipc__counter {
     int parent;         /* index of the port above it, or -1 */
     bool gpu;           /* as in facts.h */
     bool link;          /* has a link above it: to the parent, or to a port that is not in view */
+    bool counts;        /* the root port above it has the AER service: 0 is a count */
     int vendor, device; /* -1: unknown */
     int width, mts;     /* now; -1: unknown */
     int64_t count[PIPC__COUNTS]; /* since boot; -1: unknown */
@@ -41,7 +42,7 @@ typedef struct pipc__counters {
     char boot_id[PIPC__BOOT_ID_MAX];
     double uptime;        /* seconds since boot, which no clock setting moves */
     int64_t time;         /* UTC, for people */
-    bool counting;        /* false: no port has the AER service, so that 0 says nothing */
+    bool counting;        /* false: no port has the AER service at all */
     pipc__counter_t *dev; /* in order of address, as the facts */
     int n;
 } pipc__counters_t;

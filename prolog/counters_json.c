@@ -1,7 +1,7 @@
 /* prolog/counters_json.c - counters as JSON
  *
  *     {"boot_id", "uptime", "time", "counting",
- *      "devices": [{"name", "parent", "gpu", "link", "vendor", "device", "width", "mts",
+ *      "devices": [{"name", "parent", "gpu", "link", "counts", "vendor", "device", "width", "mts",
  *                   "bad TLP": 2, ...}, ...]}
  */
 #include "prolog/counters.h"
@@ -18,8 +18,8 @@ static bool put(json_t *object, const char *key, int64_t value)
 
 static json_t *device_to_json(const pipc__counter_t *d)
 {
-    json_t *one =
-        json_pack("{s:s, s:b, s:b}", "name", d->name, "gpu", (int)d->gpu, "link", (int)d->link);
+    json_t *one = json_pack("{s:s, s:b, s:b, s:b}", "name", d->name, "gpu", (int)d->gpu, "link",
+                            (int)d->link, "counts", (int)d->counts);
     bool ok = one && put(one, "parent", d->parent) && put(one, "vendor", d->vendor) &&
               put(one, "device", d->device) && put(one, "width", d->width) &&
               put(one, "mts", d->mts);
@@ -82,6 +82,7 @@ static bool device_from_json(const json_t *one, int n, pipc__counter_t *d)
 
     d->gpu = json_is_true(json_object_get(one, "gpu"));
     d->link = json_is_true(json_object_get(one, "link"));
+    d->counts = json_is_true(json_object_get(one, "counts"));
     for (int k = 0; ok && k < PIPC__COUNTS; k++)
         ok = get(one, pipc__count_names[k], PIPC__COUNT_MAX, &d->count[k]);
     return ok;

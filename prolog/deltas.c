@@ -53,7 +53,8 @@ static bool is_on_link(const pipc__counters_t *c, int lower, int i)
 static void count_errors(const pipc__counters_t *before, const pipc__counters_t *after, int lower,
                          int64_t count[PIPC__COUNTS])
 {
-    bool known = true;
+    const pipc__counter_t *then = find(before, after->dev[lower].name, lower);
+    bool known = true, counts = then && then->counts && after->dev[lower].counts;
 
     clear(count);
     for (int i = 0; known && i < after->n; i++)
@@ -63,7 +64,7 @@ static void count_errors(const pipc__counters_t *before, const pipc__counters_t 
         clear(count);
     /* Without the service 0 is no count; more than that somebody has counted. */
     for (int k = 0; k < PIPC__COUNTS; k++)
-        if (count[k] == 0 && (!before->counting || !after->counting))
+        if (count[k] == 0 && !counts)
             count[k] = -1;
 }
 

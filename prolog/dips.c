@@ -113,8 +113,10 @@ static void add(pipc__dips_t *d, const pipc__change_t *c)
     case PIPC__CHANGE_WIDTH:
         d->narrowed += is_narrowing(c);
         d->gone += c->to < 0;
-        if (is_narrowing(c))
+        if (is_narrowing(c)) {
             d->lowest_width = least(d->lowest_width, c->to);
+            d->last_ms = c->ms;
+        }
         break;
     case PIPC__CHANGE_SPEED:
         d->speeds++;

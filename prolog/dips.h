@@ -11,6 +11,7 @@
 typedef struct pipc__dips {
     char lower[PIPC__FACT_NAME_MAX], upper[PIPC__FACT_NAME_MAX];
     int narrowed, lowest_width; /* how often it lost lanes; with how few it was seen, -1: never */
+    int64_t last_ms;            /* when it lost lanes the last time, UTC; of narrowed > 0 */
     int gone;                   /* how often its width could not be read any more */
     int slowed, speeds, lowest_mts; /* how often its speed fell; changed */
     double period, slow_period;     /* seconds between losses of lanes, falls of speed; 0: none */

@@ -21,6 +21,15 @@ static bool grow(pipc__findings_t *out)
     return true;
 }
 
+/* What others wrote (a log, a ticket, a file with a wrong value) goes to terminals, logs and JSON:
+ * a byte that is no plain text would be an order to one and an error to another. */
+static void clean(char *text)
+{
+    for (; *text; text++)
+        if (*text < ' ' || *text > '~')
+            *text = '?';
+}
+
 pipc_status_t pipc__findings_add(pipc__findings_t *out, const pipc__finding_t *finding,
                                  pipc__error_t *err)
 {
@@ -32,6 +41,10 @@ pipc_status_t pipc__findings_add(pipc__findings_t *out, const pipc__finding_t *f
         at--;
     memmove(out->list + at + 1, out->list + at, sizeof(*finding) * (size_t)(out->n - at));
     out->list[at] = *finding;
+    clean(out->list[at].object);
+    clean(out->list[at].seen);
+    clean(out->list[at].expected);
+    clean(out->list[at].remedy);
     out->n++;
     if (finding->severity > out->verdict)
         out->verdict = finding->severity;

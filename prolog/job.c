@@ -46,14 +46,20 @@ static void file_of(uint32_t job, char out[PIPC__STATE_NAME_MAX])
 
 typedef struct entry {
     uint32_t job;
+    uid_t uid;
     int64_t time;
 } entry_t;
 
-static int by_time(const void *a, const void *b)
+/* A user's together, his oldest first. */
+static int by_user(const void *a, const void *b)
 {
     const entry_t *x = a, *y = b;
 
-    return x->time < y->time ? -1 : x->time > y->time;
+    if (x->uid != y->uid)
+        return x->uid < y->uid ? -1 : 1;
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    return x->job < y->job ? -1 : x->job > y->job;
 }
 
 /* "JOB.json" and nothing else. */
@@ -84,25 +90,56 @@ static int list(int dir, entry_t *entries)
     while (n < ENTRIES_MAX && (e = readdir(open)))
         if (is_report(e->d_name, &entries[n].job) &&
             fstatat(dir, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-            entries[n++].time = st.st_ctime;
+            entries[n].uid = st.st_uid, entries[n++].time = st.st_ctime;
     closedir(open);
     return n;
 }
 
+/* The oldest of who has the most; @entries as by_user() has them, those that are gone of job 0. */
+static entry_t *next_to_go(entry_t *entries, int n)
+{
+    entry_t *found = NULL;
+    int most = 0;
+
+    for (int i = 0, k; i < n; i = k) {
+        entry_t *oldest = NULL;
+        int has = 0;
+        for (k = i; k < n && entries[k].uid == entries[i].uid; k++) {
+            has += entries[k].job != 0;
+            if (!oldest && entries[k].job != 0)
+                oldest = &entries[k];
+        }
+        if (has > most) {
+            most = has;
+            found = oldest;
+        }
+    }
+    return found;
+}
+
+static void remove_report(int dir, entry_t *e)
+{
+    char name[PIPC__STATE_NAME_MAX];
+
+    file_of(e->job, name);
+    unlinkat(dir, name, 0);
+    e->job = 0;
+}
+
 void pipc__job_prune(int dir, int most, int64_t since)
 {
-    entry_t *entries = calloc(ENTRIES_MAX, sizeof(*entries));
-    char name[PIPC__STATE_NAME_MAX];
-    int n = entries ? list(dir, entries) : 0;
+    entry_t *entries = calloc(ENTRIES_MAX, sizeof(*entries)), *e;
+    int n = entries ? list(dir, entries) : 0, left = n;
 
     if (n > 0)
-        qsort(entries, (size_t)n, sizeof(*entries), by_time);
-    for (int i = 0; i < n; i++) {
-        if (n - i <= most && entries[i].time >= since)
-            break;
-        file_of(entries[i].job, name);
-        unlinkat(dir, name, 0);
-    }
+        qsort(entries, (size_t)n, sizeof(*entries), by_user);
+    for (int i = 0; i < n; i++)
+        if (entries[i].time < since) {
+            remove_report(dir, &entries[i]);
+            left--;
+        }
+    for (; left > most && (e = next_to_go(entries, n)); left--)
+        remove_report(dir, e);
     free(entries);
 }
 

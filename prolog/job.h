@@ -17,7 +17,7 @@
 #include "prolog/diary.h"
 
 #define PIPC__JOB_FOLDER "jobs"
-#define PIPC__JOB_REPORTS 1000 /* kept at most, the newest */
+#define PIPC__JOB_REPORTS 1000 /* kept at most: who has the most loses the oldest */
 #define PIPC__JOB_DAYS 30      /* and no longer than this */
 #define PIPC__JOB_BYTES 65536  /* of one */
 #define PIPC__JOB_CHANGES 100  /* in one: the first */
@@ -60,7 +60,8 @@ pipc_status_t pipc__job_read(const char *state, uint32_t job, json_t **out, pipc
 pipc_status_t pipc__job_window(const pipc__job_place_t *place, uint32_t job, pipc__window_t *window,
                                pipc__error_t *err);
 
-/* Remove what was written before @since (seconds since 1970), and the oldest of more than @most. */
+/* Remove what was written before @since (seconds since 1970) and, of more than @most, the oldest of
+ * the user who has the most: a user's many short jobs push out no other's report. */
 void pipc__job_prune(int dir, int most, int64_t since);
 
 #endif

@@ -5,7 +5,7 @@
  *      "changes": [{"time", "lower", "upper", "width": [16, 8]} or {..., "errors": {...}}, ...],
  *      "more": 0}
  *
- * Times are seconds since 1970. A width or a start that is not known is null.
+ * Times are seconds since 1970. A width, errors or a start that are not known are null.
  */
 #include "prolog/dips.h"
 #include "prolog/job.h"
@@ -33,11 +33,15 @@ static json_t *widths(int from, int to)
     return json_pack("[o, o]", number_or_null(from), number_or_null(to));
 }
 
+/* null where none of them is known. */
 static json_t *errors(const int64_t count[PIPC__COUNTS])
 {
-    json_t *object = json_object();
+    bool known = false;
 
-    for (int k = 0; object && k < PIPC__COUNTS; k++)
+    for (int k = 0; k < PIPC__COUNTS; k++)
+        known |= count[k] >= 0;
+    json_t *object = known ? json_object() : json_null();
+    for (int k = 0; known && object && k < PIPC__COUNTS; k++)
         if (count[k] > 0 &&
             json_object_set_new(object, pipc__count_names[k], json_integer(count[k]))) {
             json_decref(object);
@@ -152,7 +156,11 @@ static void print_links(const json_t *links, FILE *out)
             fprintf(out, "link x%d; ", c.to);
         else
             fprintf(out, "link unknown after; ");
-        fprintf(out, "%s\n", *pipc__delta_text(c.count, text, sizeof(text)) ? text : "no errors");
+        bool counted = json_is_object(json_object_get(json_array_get(links, i), "errors"));
+        fprintf(out, "%s\n",
+                *pipc__delta_text(c.count, text, sizeof(text)) ? text
+                : counted                                      ? "no errors"
+                                                               : "errors are not counted");
     }
 }
 

@@ -30,7 +30,7 @@ typedef struct pipc__findings {
 pipc_status_t pipc__judge(const pipc__facts_t *facts, const pipc__limits_t *limits,
                           pipc__findings_t *out, pipc__error_t *err);
 
-/* Add one finding; for a source that could not be read, which is no fact. */
+/* Add one finding; what is no plain text in it becomes "?". */
 pipc_status_t pipc__findings_add(pipc__findings_t *out, const pipc__finding_t *finding,
                                  pipc__error_t *err);
 

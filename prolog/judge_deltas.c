@@ -103,13 +103,15 @@ pipc_status_t pipc__judge_dips(const pipc__facts_t *facts, const pipc__limits_t 
     for (int i = 0; i < dips->n && !j.status; i++) {
         const pipc__dips_t *d = &dips->link[i];
         const pipc__fact_t *f = find_fact(facts, d->lower);
-        char span[32];
+        char span[32], last[32], expected[96];
         if (!f || d->narrowed == 0)
             continue;
-        pipc__judge_find(&j, PIPC__CODE_CHANGED, PIPC__DRAIN, f, "no change",
-                         "lost lanes %d times in the last day, down to x%d%s%s", d->narrowed,
-                         d->lowest_width, d->period > 0 ? ", every " : "",
-                         d->period > 0 ? pipc__span_text(d->period, span) : "");
+        /* What was seen can be acknowledged: it changes with the next loss, and else not. */
+        snprintf(expected, sizeof(expected), "no change (%d in the last day, down to x%d%s%s)",
+                 d->narrowed, d->lowest_width, d->period > 0 ? ", every " : "",
+                 d->period > 0 ? pipc__span_text(d->period, span) : "");
+        pipc__judge_find(&j, PIPC__CODE_CHANGED, PIPC__DRAIN, f, expected,
+                         "lost lanes, the last time at %s", pipc__time_text(d->last_ms, last));
     }
     return j.status;
 }

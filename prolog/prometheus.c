@@ -111,7 +111,7 @@ static void print_errors(const pipc__counters_t *c, FILE *out)
     for (int i = 0; i < c->n; i++)
         for (int k = 0; k < PIPC__COUNTS; k++) {
             int64_t n = c->dev[i].count[k];
-            if (n < 0 || (n == 0 && !c->counting))
+            if (n < 0 || (n == 0 && !c->dev[i].counts))
                 continue;
             label(out, "pcie_ipc_aer_errors_total{", "device", c->dev[i].name);
             label(out, ",", "kind", pipc__count_names[k]);

@@ -69,6 +69,22 @@ static void reads_files_of_several_kernels(void **state)
     pipc__counters_free(&c);
 }
 
+/* The kernel was given one root port, and not the other. */
+static void each_root_port_counts_or_not(void **state)
+{
+    (void)state;
+    tree_gpu(1, 16);
+    tree_gpu(2, 16);
+    tree_put("sys/bus/pci_express/drivers/aer/0000:00:02.0:pcie002", "", 0);
+    pipc__counters_t c = take();
+    assert_true(c.counting);
+    assert_false(device(&c, PORT)->counts);
+    assert_false(device(&c, GPU)->counts);
+    assert_true(device(&c, "0000:00:02.0")->counts);
+    assert_true(device(&c, "0000:02:00.0")->counts);
+    pipc__counters_free(&c);
+}
+
 static void samples_again(void **state)
 {
     (void)state;
@@ -160,7 +176,7 @@ static void make(pipc__counters_t *c, pipc__counter_t dev[3], const look_t *l)
     c->n = 3;
     for (int i = 0; i < 3; i++) {
         const pipc__counter_t d = {
-            .parent = i ? 0 : -1, .link = i > 0, .gpu = i == 1, .count = NONE};
+            .parent = i ? 0 : -1, .link = i > 0, .gpu = i == 1, .counts = !l->deaf, .count = NONE};
         dev[i] = d;
         snprintf(dev[i].name, sizeof(dev[i].name), "%s",
                  i == 0   ? PORT
@@ -324,6 +340,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(reads_files_of_several_kernels, tree_make, tree_remove),
+        cmocka_unit_test_setup_teardown(each_root_port_counts_or_not, tree_make, tree_remove),
         cmocka_unit_test_setup_teardown(samples_again, tree_make, tree_remove),
         cmocka_unit_test_setup_teardown(json_brings_all_back, tree_make, tree_remove),
         cmocka_unit_test(compares),

@@ -65,6 +65,7 @@ static char *text_of(bool counting)
     const pipc__findings_t findings = {list, COUNT(list), COUNT(list), PIPC__DRAIN};
     pipc__counter_t dev[] = {counter("0000:00:01.0", -1, 8), counter("0000:01:00.0", 0, 16)};
     const pipc__counters_t counters = {.dev = dev, .n = 2, .counting = counting};
+    dev[0].counts = dev[1].counts = counting;
     char *text = NULL;
     size_t n;
     FILE *out = open_memstream(&text, &n);

@@ -382,6 +382,16 @@ static void wrong_acks_are_refused_whole(void **state)
 
 /* ---- wrong usage --------------------------------------------------------------------------- */
 
+/* What is no text, in a file that is refused: the finding is one all the same, in JSON too. */
+static void bytes_that_are_no_text(void **state)
+{
+    (void)state;
+    tree_gpu(1, 16);
+    put("limits.conf", "[expect]\ngpus = \351\033[2J\n");
+    expect("check --sysroot=. --limits=limits.conf | tr -d '[:print:]\n' | wc -c", 0, "0\n");
+    expect("check --sysroot=. --limits=limits.conf --json", 1, "??[2J");
+}
+
 static void wrong_usage(void **state)
 {
     static const struct {
@@ -422,6 +432,7 @@ int main(void)
         IN_TREE(records_of_the_past),
         cmocka_unit_test(a_note_until_it_changes),
         cmocka_unit_test(wrong_acks_are_refused_whole),
+        IN_TREE(bytes_that_are_no_text),
         IN_TREE(wrong_usage),
     };
 
