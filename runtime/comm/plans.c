@@ -42,7 +42,8 @@ static bool is_plain(const pipc__shape_t *shape)
     pipc__shape_t flat;
 
     pipc__shape_flat(&flat, shape->nranks);
-    return !shape->nlevels && !memcmp(shape->reach, flat.reach, sizeof(flat.reach));
+    return !shape->nlevels && !shape->nrails &&
+           !memcmp(shape->reach, flat.reach, sizeof(flat.reach));
 }
 
 /* Each plan behind each other one and itself, out of place and in place, in three rounds, which is
@@ -60,7 +61,7 @@ static pipc_status_t prove(pipc__plan_t *const plan[PIPC__PLAN_KINDS], pipc__err
     if (!pipc__plan_check(calls, n, PIPC__BUFFERS, &why))
         return PIPC_OK;
     return pipc__fail(err, why.status == PIPC_ERR_NOMEM ? PIPC_ERR_NOMEM : PIPC_ERR_INTERNAL,
-                      "a plan for these GPUs is wrong and is not run; report it, and set "
+                      "a plan for these ranks is wrong and is not run; report it, and set "
                       "PCIE_IPC_PLAN=two-shot meanwhile: %s",
                       why.text);
 }
@@ -81,6 +82,8 @@ uint64_t pipc__plans_digest(const pipc__table_t *table, const pipc__shape_t *sha
     uint64_t h = pipc__table_digest(table);
 
     h = pipc__hash(h, &shape->nlevels, sizeof(shape->nlevels));
+    h = pipc__hash(h, &shape->nrails, sizeof(shape->nrails));
+    h = pipc__hash(h, &shape->most, sizeof(shape->most));
     h = pipc__hash(h, shape->group, sizeof(shape->group));
     h = pipc__hash(h, shape->order, sizeof(shape->order));
     return pipc__hash(h, shape->reach, sizeof(shape->reach));

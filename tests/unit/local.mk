@@ -42,6 +42,7 @@ check_PROGRAMS += tests/unit/plan_explore
 endif
 tests_unit_plan_explore_SOURCES = tests/unit/plan_explore.c \
 	tests/unit/explore.c tests/unit/explore.h \
+	tests/unit/plan_meet.c tests/unit/plan_meet.h \
 	tests/unit/plan_staged.c tests/unit/plan_staged.h
 tests_unit_plan_explore_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_explore_LDADD = $(UNIT_LIBS)

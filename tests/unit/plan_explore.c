@@ -17,6 +17,7 @@
 #include "runtime/plan/generate.h"
 #include "runtime/plan/text.h"
 #include "tests/unit/explore.h"
+#include "tests/unit/plan_meet.h"
 #include "tests/unit/plan_staged.h"
 
 #define STATES 200000
@@ -30,11 +31,21 @@ typedef struct tally {
 typedef struct trial {
     int rounds, buffers, schedules; /* schedules: 0 for all, else how many random ones */
     bool in_place;
+    const pipc__plan_t *other; /* of another node, which the plan meets over rails; NULL: none */
     tally_t tally;
 } trial_t;
 
 static explored_t explored(const pipc__plan_t *p, const trial_t *t)
 {
+    if (t->other) {
+        pipc__plan_t *both = plan_meet(p, t->other);
+        trial_t alone = *t;
+        alone.other = NULL;
+        explored_t found = explored(both, &alone);
+        pipc__plan_free(both);
+        return found;
+    }
+
     const pipc__plan_t *plans[] = {p};
     explore_t e = {plans, 1, t->rounds, t->buffers, t->buffers, t->in_place};
     size_t states;
@@ -371,6 +382,91 @@ static void pipelined_plans_come_right_in_random_interleavings(void **state)
     }
 }
 
+/* --- two nodes -------------------------------------------------------------------------------- */
+
+static pipc__plan_t *of_node(pipc__plan_kind_t kind, int nranks, int nrails, int most)
+{
+    pipc__shape_t s;
+    pipc__plan_t *p, *roomy;
+
+    pipc__shape_flat(&s, nranks);
+    s.nrails = nrails;
+    s.most = most;
+    assert_int_equal(pipc__plan_make_for(&p, kind, PIPC__ALLREDUCE, &s, NULL), PIPC_OK);
+    roomy = clone_plan(p);
+    pipc__plan_free(p);
+    return roomy;
+}
+
+/* A node's plan, changed in every way, against the right plan of a node of another size: the
+ * checker, who sees one node, answers for both. */
+static void verdicts_on_a_node_hold_for_two(void **state)
+{
+    pipc__plan_t *one = of_node(PIPC__NODES_ONE, 1, 1, 2), *two = of_node(PIPC__NODES_ONE, 2, 1, 2);
+    trial_t t = {.rounds = 2, .buffers = 2, .schedules = 60, .other = two};
+
+    (void)state;
+    try_plan(of_node(PIPC__NODES_ONE, 2, 1, 2), &t);
+    t.other = one;
+    try_plan(of_node(PIPC__NODES_ONE, 2, 1, 2), &t);
+    t.other = two;
+    try_plan(of_node(PIPC__NODES_ONE, 1, 1, 2), &t);
+    report(&t);
+    pipc__plan_free(one);
+    pipc__plan_free(two);
+}
+
+static void nodes_of_other_sizes_meet(void **state)
+{
+    static const struct {
+        int a, b, rails;
+    } sizes[] = {{2, 2, 2}, {3, 2, 2}, {2, 3, 2}, {4, 1, 1}, {1, 3, 1}, {4, 3, 3}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        int most = sizes[i].a > sizes[i].b ? sizes[i].a : sizes[i].b;
+        pipc__plan_t *a = of_node(PIPC__NODES, sizes[i].a, sizes[i].rails, most);
+        pipc__plan_t *b = of_node(PIPC__NODES, sizes[i].b, sizes[i].rails, most);
+        trial_t t = {.rounds = 3, .buffers = 2, .schedules = 30, .in_place = i % 2, .other = b};
+        compare(a, &t, "as it is", "");
+        assert_int_equal(t.tally.right, 1);
+        pipc__plan_free(a);
+        pipc__plan_free(b);
+    }
+}
+
+/* Each is right for a node alone but for the order: one begins chunk 0 when it has chunk 1's sum,
+ * the other the other way round. The rule against the first is what keeps them from this. */
+static void nodes_that_wait_for_later_chunks_wait_for_ever(void **state)
+{
+    pipc__plan_t *a = of_node(PIPC__NODES, 2, 2, 2), *b = of_node(PIPC__NODES, 2, 2, 2);
+    pipc__check_call_t call = {a, 1, 1, false};
+    pipc__error_t err;
+
+    (void)state;
+    for (int node = 0; node < 2; node++) { /* rank 0 has chunk 0, rank 1 chunk 1 */
+        pipc__plan_t *p = node ? b : a;
+        pipc__op_t *take = find_op(p, node, 3, PIPC__WAIT, 0), wait = *take, signal = *take;
+        pipc__program_t *sum = &p->program[node][1], *from = &p->program[node][3];
+        int at = (int)(find_op(p, node, 1, PIPC__RAIL, 0) - sum->ops);
+        wait.peer = signal.peer = (uint16_t)node;
+        wait.flag = signal.flag = (uint16_t)p->nflags++;
+        signal.kind = PIPC__SIGNAL;
+        memmove(&from->ops[2], &from->ops[1], (size_t)(from->nops++ - 1) * sizeof(wait));
+        from->ops[1] = signal;
+        memmove(&sum->ops[at + 1], &sum->ops[at], (size_t)(sum->nops++ - at) * sizeof(wait));
+        sum->ops[at] = wait;
+    }
+    assert_int_equal(pipc__plan_check(&call, 1, 2, &err), PIPC_ERR_INVALID);
+    assert_non_null(strstr(err.text, "waits for the sum of the later chunk 1 over the nodes"));
+    call.plan = b; /* chunk 1 after chunk 0: that is the order */
+    assert_int_equal(pipc__plan_check(&call, 1, 2, &err), PIPC_OK);
+    trial_t t = {.rounds = 1, .buffers = 2, .schedules = 10, .other = b};
+    assert_int_equal(explored(a, &t), EXPLORED_DEADLOCK);
+    pipc__plan_free(a);
+    pipc__plan_free(b);
+}
+
 /* Ranks 0, 1 and 2: a one-shot, then a ring. Rank 1 may end the one-shot and signal its round of
  * the ring on rank 2's flag 0, while rank 0 still is to signal the one-shot's there. */
 static void one_set_of_flags_is_not_enough(void **state)
@@ -394,6 +490,9 @@ int main(void)
         cmocka_unit_test(verdicts_hold_where_slots_are_used_again),
         cmocka_unit_test(verdicts_hold_in_random_interleavings_of_larger_plans),
         cmocka_unit_test(pipelined_plans_come_right_in_random_interleavings),
+        cmocka_unit_test(verdicts_on_a_node_hold_for_two),
+        cmocka_unit_test(nodes_of_other_sizes_meet),
+        cmocka_unit_test(nodes_that_wait_for_later_chunks_wait_for_ever),
         cmocka_unit_test(one_set_of_flags_is_not_enough),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

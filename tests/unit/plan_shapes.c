@@ -272,8 +272,10 @@ static void a_plan_without_memory_is_refused(void **state)
     pipc__shape_flat(&s, 5);
     s.nlevels = 1;
     s.group[0][3] = s.group[0][4] = 1;
-    for (int kind = 0; kind < PIPC__PLAN_KINDS_LOCAL; kind++) {
+    for (int kind = 0; kind < PIPC__PLAN_KINDS; kind++) {
         pipc__plan_t *p = NULL;
+        s.nrails = kind < PIPC__PLAN_KINDS_LOCAL ? 0 : 2;
+        s.most = 5;
         int failures = -1;
         for (pipc_status_t st = PIPC_ERR_NOMEM; st; failures++) {
             left = failures + 1;

@@ -212,12 +212,11 @@ pipc__plan_t *clone_plan(const pipc__plan_t *p)
     for (int r = 0; r < p->nranks; r++)
         for (int s = 0; s < p->nstages; s++) {
             const pipc__program_t *g = &p->program[r][s];
-            if (!g->ops)
-                continue;
             copy->program[r][s].ops = calloc(OPS_MAX, sizeof(*g->ops));
             if (!copy->program[r][s].ops || g->nops > OPS_MAX)
                 abort();
-            memcpy(copy->program[r][s].ops, g->ops, (size_t)g->nops * sizeof(*g->ops));
+            if (g->nops)
+                memcpy(copy->program[r][s].ops, g->ops, (size_t)g->nops * sizeof(*g->ops));
         }
     return copy;
 }
