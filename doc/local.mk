@@ -13,5 +13,5 @@ EXTRA_DIST += doc/example.c doc/example-mpi.c
 dist_man_MANS += doc/pcie-ipc-plan.1
 dist_man_MANS += doc/pcie-ipc-p2p.1
 EXTRA_DIST += doc/plans.md
-EXTRA_DIST += doc/containers.md doc/inference.md doc/mpi.md doc/pytorch.md doc/troubleshooting.md
+EXTRA_DIST += doc/admin.md doc/containers.md doc/inference.md doc/mpi.md doc/pytorch.md doc/troubleshooting.md
 EXTRA_DIST += doc/predict.sh doc/predicted-4+4.svg doc/predicted-8.svg doc/predicted-nodes.svg doc/allreduce-2xH200.svg doc/allreduce-2xH200-host.svg

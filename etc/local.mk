@@ -45,3 +45,11 @@ EXTRA_DIST += etc/systemd/pcie-ipc-census.service.in etc/systemd/pcie-ipc-watch.
 CLEANFILES += $(nodist_systemdunit_DATA)
 $(nodist_systemdunit_DATA): %: %.in Makefile
 	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed 's|@sbindir[@]|$(sbindir)|' $(srcdir)/$@.in >$@.tmp && mv $@.tmp $@
+
+# Lines for slurm.conf: generated, as they name a path. It is for people: nothing reads it.
+exampledir = $(docdir)
+nodist_example_DATA = etc/slurm.conf.example
+EXTRA_DIST += etc/slurm.conf.example.in
+CLEANFILES += etc/slurm.conf.example
+etc/slurm.conf.example: etc/slurm.conf.example.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed 's|@pkglibexecdir[@]|$(pkglibexecdir)|' $(srcdir)/etc/slurm.conf.example.in >$@.tmp && mv $@.tmp $@

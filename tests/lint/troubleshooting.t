@@ -1,12 +1,14 @@
 #!/bin/sh
-# Each message of doc/troubleshooting.md stands in the sources, and the lint sees one that does not; the pages
-# that README names are there
+# Each message of doc/troubleshooting.md and doc/admin.md stands in the sources, and the lint sees one that does not;
+# the pages that README names are there
 top=${PIPC_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/lib/tap.sh
 . "$top/tests/lib/tap.sh"
 page=$top/doc/troubleshooting.md
 
-find "$top/runtime" "$top/spank" -name '*.c' | LC_ALL=C sort >sources
+admin=$top/doc/admin.md
+
+find "$top/runtime" "$top/spank" "$top/prolog" -name '*.[ch]' | LC_ALL=C sort >sources
 # shellcheck disable=SC2046 # names without blanks
 "$top/tests/lint/c-strings" $(cat sources) >strings.txt
 
@@ -40,6 +42,9 @@ missing() {
 ok 'there are strings' test "$(wc -l <strings.txt)" -gt 500
 ok 'and messages' test "$(messages "$page" | wc -l)" -gt 30
 is 'each message stands in the sources' "$(missing "$page")" ''
+
+ok 'admin.md has messages' test "$(messages "$admin" | grep -vc '^/\|^[a-z]*\.json')" -gt 10
+is 'each of them, too' "$(messages "$admin" | grep -v '^/' | sed 's/.*/| `&` | x |/' >own.md; missing own.md)" ''
 
 # Faults made on purpose
 sed 's/hides/shows/' "$page" >changed.md
