@@ -11,30 +11,42 @@ pipc__sim_net_t pipc__sim_net(const pipc__costs_t *costs, int nodes)
                              .ranks = (int)costs->nic_ranks};
 }
 
-/* Messages of recursive doubling over @n: with a rest, one before and one behind. */
-static double doublings(int n)
+#define SHORT 16384 /* bytes of a job up to which doubling is taken: rail/schedule.c */
+
+static int log2_below(int n)
 {
     int k = 0;
 
     while (n >> (k + 1))
         k++;
-    return n == 1 << k ? k : k + 2;
+    return k;
 }
 
-static double seconds(const pipc__sim_net_t *net, const pipc__sim_way_t *way)
+/* Nodes beyond a power of 2 give what they have to one within, and get the sum back. */
+static bool has_rest(int n)
 {
-    return way->steps * net->step + way->bytes / net->rate;
+    return (n & (n - 1)) != 0;
+}
+
+/* Messages of recursive doubling over @n. */
+static double doublings(int n)
+{
+    return log2_below(n) + 2 * has_rest(n);
 }
 
 pipc__sim_way_t pipc__sim_way_over(const pipc__sim_net_t *net, double bytes)
 {
-    double n = net->nodes, k = doublings(net->nodes);
-    /* Who takes in a rest sends it back, and gets no more than it sends. */
-    bool rest = (net->nodes & (net->nodes - 1)) != 0;
-    pipc__sim_way_t doubling = {"doubling", k, (k - rest) * bytes};
-    pipc__sim_way_t ring = {"ring", 2 * (n - 1), 2 * (n - 1) / n * bytes};
+    int k = log2_below(net->nodes);
+    double n = net->nodes, all = 2 * (n - 1) / n * bytes;
 
-    return seconds(net, &ring) < seconds(net, &doubling) ? ring : doubling;
+    if (net->nodes < 2)
+        return (pipc__sim_way_t){"nothing", 0, 0};
+    if (bytes <= SHORT) /* who takes in a rest sends it back, and gets no more than it sends */
+        return (pipc__sim_way_t){"doubling", doublings(net->nodes),
+                                 (k + has_rest(net->nodes)) * bytes};
+    if (!has_rest(net->nodes))
+        return (pipc__sim_way_t){"halving", 2 * k, all};
+    return (pipc__sim_way_t){"ring", 2 * (n - 1), all};
 }
 
 static int nics(const pipc__sim_net_t *net, int nranks)

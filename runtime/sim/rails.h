@@ -34,12 +34,12 @@ pipc__sim_net_t pipc__sim_net(const pipc__costs_t *costs, int nodes);
 
 /* A way to sum over nodes: messages one behind the other, and what a NIC sends in all. */
 typedef struct pipc__sim_way {
-    const char *name; /* "doubling", "ring" */
+    const char *name; /* "doubling", "halving", "ring" */
     double steps, bytes;
 } pipc__sim_way_t;
 
-/* Of @bytes over @nodes: recursive doubling, which takes two more messages where nodes are no power
- * of 2, or the ring, whichever takes less on an idle NIC. Pure. */
+/* The way that the engine takes for a job of @bytes: short ones by recursive doubling, longer ones
+ * by recursive halving and doubling over a power of 2 of nodes, else by the ring. Pure. */
 pipc__sim_way_t pipc__sim_way_over(const pipc__sim_net_t *net, double bytes);
 
 /* For comparison, an all-reduce of @bytes over all ranks of all nodes of @nranks, as if there were
