@@ -18,6 +18,7 @@ include $(srcdir)/runtime/bind/local.mk
 include $(srcdir)/runtime/plan/local.mk
 include $(srcdir)/runtime/sim/local.mk
 include $(srcdir)/runtime/xchg/local.mk
+include $(srcdir)/runtime/rail/local.mk
 include $(srcdir)/runtime/exec/local.mk
 include $(srcdir)/runtime/tune/local.mk
 include $(srcdir)/runtime/comm/local.mk

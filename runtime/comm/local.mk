@@ -18,7 +18,7 @@ COMM_SOURCES = \
 	runtime/comm/request.c runtime/comm/request.h \
 	runtime/comm/tables.c runtime/comm/tables.h \
 	runtime/comm/way.c runtime/comm/way.h
-COMM_LIBS = libpipc-exec.la libpipc-xchg.la libpipc-tune.la libpipc-core.la
+COMM_LIBS = libpipc-exec.la libpipc-rail.la libpipc-xchg.la libpipc-tune.la libpipc-core.la
 if HAVE_CUDA
 COMM_LIBS += libpipc-exec-cuda.la
 endif

@@ -63,13 +63,20 @@ typedef struct pipc__rail_ops {
      * wait. PIPC_ERR_INVALID when as many are on their way. */
     pipc_status_t (*start)(pipc__rail_t *rail, const pipc__rail_job_t *job, int *id,
                            pipc__error_t *err);
-    /* Go on with all jobs, without waiting; has job @id ended? A node that is lost, and will not
+    /* Go on with all jobs, without waiting; has job @id ended? Then its number is free. After an
+     * error the data of all jobs is the engine's until close(). A node that is lost, and will not
      * come back, is PIPC_ERR_PEER_LOST with its name in @err, then and for every later call. */
     pipc_status_t (*poll)(pipc__rail_t *rail, int id, bool *done, pipc__error_t *err);
+    /* This node gives up: the jobs of all nodes end with @status and @text ("rank 5 on n2 has
+     * ended"), as far as they wait for this one, or for another that does. An engine does so itself
+     * when it loses a node. The first reason counts. */
+    void (*tell)(pipc__rail_t *rail, pipc_status_t status, const char *text);
     /* Sleep until there may be something to go on with, @usec at most: a thread that waits for a
      * slow node must not burn. */
     void (*rest)(pipc__rail_t *rail, int usec);
-    void (*close)(pipc__rail_t *rail); /* waits for nobody; NULL is allowed */
+    /* Waits for nobody, but a second at most for the own last messages to be on their way. Nodes
+     * that need nothing more from this one go on. NULL is allowed. */
+    void (*close)(pipc__rail_t *rail);
 } pipc__rail_ops_t;
 
 extern const pipc__rail_ops_t pipc__rail_ucx; /* only in builds with UCX */

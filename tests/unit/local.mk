@@ -570,3 +570,18 @@ tests_unit_gpu_driver_SOURCES = tests/unit/gpu_driver.c
 tests_unit_gpu_driver_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_gpu_fake_la_SOURCES = tests/unit/gpu_fake.c
 tests_unit_gpu_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
+
+# Rails: who sends what, and the engine over UCX with forked processes as nodes.
+if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/rail_schedule
+if HAVE_UCX
+check_PROGRAMS += tests/unit/rail_ucx
+endif
+endif
+tests_unit_rail_schedule_SOURCES = tests/unit/rail_schedule.c
+tests_unit_rail_schedule_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_rail_schedule_LDADD = libpipc-rail.la $(UNIT_LIBS)
+tests_unit_rail_ucx_SOURCES = tests/unit/rail_ucx.c tests/unit/rail_nodes.c tests/unit/rail_nodes.h \
+	tests/unit/ranks.c tests/unit/ranks.h tests/unit/values.c tests/unit/values.h
+tests_unit_rail_ucx_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_rail_ucx_LDADD = libpipc-rail.la libpipc-exec.la $(UNIT_LIBS)
