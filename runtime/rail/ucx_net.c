@@ -235,20 +235,20 @@ static void note(void *request, ucs_status_t status, const ucp_tag_recv_info_t *
         net->info = *info;
 }
 
-/* A receive that waits. Its request is freed by listen_on(), not in its callback, which UCX may
- * call before the call that begins the receive has returned. */
+/* A receive that waits. Its request is freed by listen_on(), not in its callback, which is called
+ * before the call that begins the receive has returned if the message is there (NO_IMM_CMPL;
+ * without it UCX 1.13 would not say which message it was). */
 static void receive_control(pipc__ucx_net_t *net)
 {
     const ucp_request_param_t param = {.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK |
                                                        UCP_OP_ATTR_FIELD_USER_DATA |
-                                                       UCP_OP_ATTR_FIELD_RECV_INFO,
+                                                       UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
                                        .cb.recv = note,
-                                       .user_data = net,
-                                       .recv_info.tag_info = &net->info};
+                                       .user_data = net};
 
     net->control = net->lib.tag_recv_nbx(net->data.worker, net->text, sizeof(net->text),
                                          PIPC__UCX_CONTROL, PIPC__UCX_CONTROL, &param);
-    if (UCS_PTR_IS_ERR(net->control)) {
+    if (!UCS_PTR_IS_PTR(net->control)) {
         net->control = NULL;
         net->deaf = true;
     }
@@ -258,11 +258,10 @@ static void receive_control(pipc__ucx_net_t *net)
 static void listen_on(pipc__ucx_net_t *net)
 {
     while (!net->deaf) {
-        ucs_status_t st = net->control ? net->lib.request_check_status(net->control) : UCS_OK;
+        ucs_status_t st = net->lib.request_check_status(net->control);
         if (st == UCS_INPROGRESS)
             return;
-        if (net->control)
-            net->lib.request_free(net->control);
+        net->lib.request_free(net->control);
         if (!st)
             take(net);
         receive_control(net);
@@ -414,7 +413,6 @@ pipc_status_t pipc__ucx_net_connect(pipc__ucx_net_t *net, int self, int nodes,
     if (st)
         return st;
     receive_control(net);
-    listen_on(net);
     for (int i = 0; i < nodes && !net->failed.status; i++)
         if (net->peers[i])
             connect_peer(net->peers[i]);

@@ -59,7 +59,7 @@ struct pipc__ucx_net {
     pipc__error_t told;   /* what another node said */
     char last_words[PIPC__ERROR_MAX];
     unsigned int turns, busy;
-    void *control; /* the receive that waits for a control message; NULL: it was there already */
+    void *control; /* the receive that waits for a control message */
     bool deaf;     /* none waits any more */
     char text[PIPC__ERROR_MAX];
     ucp_tag_recv_info_t info;
