@@ -3,8 +3,9 @@ noinst_LTLIBRARIES += libpipc-exec.la
 EXEC_CPU_SOURCES = \
 	runtime/exec/control.c runtime/exec/control.h \
 	runtime/exec/copy.c runtime/exec/copy.h \
-	runtime/exec/cpu.c \
+	runtime/exec/cpu.c runtime/exec/cpu_exec.h \
 	runtime/exec/cpu_rail.c runtime/exec/cpu_rail.h \
+	runtime/exec/cpu_run.c \
 	runtime/exec/exec.c runtime/exec/exec.h \
 	runtime/exec/layout.c runtime/exec/layout.h \
 	runtime/exec/ll.c runtime/exec/ll.h \
