@@ -4,7 +4,7 @@
 #include <limits.h>
 
 /* Chosen by tests/unit/rail_ucx --bench; see doc/architecture.md. */
-#define SHORT ((size_t)16 << 10) /* bytes up to which few steps win */
+#define SHORT ((size_t)64 << 10) /* bytes up to which few steps win */
 #define LEAST ((size_t)32 << 10) /* bytes of a block that are worth a message of their own */
 #define DEPTH 4                  /* pieces on their way that are enough to overlap */
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/rail/schedule.h"
 
@@ -64,9 +65,14 @@ static void configure(const pipc__ucx_library_t *lib, ucp_config_t *config, bool
     if (watch) {
         lib->config_modify(config, "TLS", "tcp");
         lib->config_modify(config, "KEEPALIVE_INTERVAL", "inf"); /* UCX's own sends: not idle */
-    } else if (!getenv("UCX_KEEPALIVE_INTERVAL")) {
-        lib->config_modify(config, "KEEPALIVE_INTERVAL", "1s");
+        return;
     }
+    if (!getenv("UCX_KEEPALIVE_INTERVAL"))
+        lib->config_modify(config, "KEEPALIVE_INTERVAL", "1s");
+    /* Over tcp a rendezvous saves no copy and costs a message each way: no message of a job is as
+     * long. With an adapter that reads memory itself it does, and UCX knows from which size on. */
+    if (!getenv("UCX_RNDV_THRESH") && access("/sys/class/infiniband", F_OK))
+        lib->config_modify(config, "RNDV_THRESH", "256k");
 }
 
 static ucs_status_t open_context(pipc__ucx_net_t *net, pipc__ucx_side_t *side)
