@@ -387,7 +387,8 @@ tests_unit_plan_scale_LDADD = libpipc-exec.la $(UNIT_LIBS)
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/sim tests/unit/sim_rails
 endif
-tests_unit_sim_rails_SOURCES = tests/unit/sim_rails.c
+tests_unit_sim_rails_SOURCES = tests/unit/sim_rails.c \
+	runtime/rail/schedule.c runtime/rail/schedule.h
 tests_unit_sim_rails_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_sim_rails_LDADD = libpipc-sim.la $(UNIT_LIBS) -lm
 tests_unit_sim_SOURCES = tests/unit/sim.c

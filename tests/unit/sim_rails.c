@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/rail/schedule.h"
 #include "runtime/sim/simulate.h"
 
 /* Nodes of eight GPUs below two switches, or of @n. */
@@ -97,6 +98,22 @@ static void a_job_goes_the_way_of_the_engine(void **state)
         assert_true(way.steps == table[i].steps);
         NEAR(way.bytes + 1, table[i].nic + 1, 1e-9);
     }
+}
+
+/* The simulator sees no engine: this test does. */
+static void and_that_is_what_the_engine_does(void **state)
+{
+    static const size_t bytes[] = {8, 4096, 16384, 16385, 131072, 1 << 20};
+
+    (void)state;
+    for (int nodes = 2; nodes <= PIPC__SIM_NODES_MAX; nodes += nodes < 40 ? 1 : 41)
+        for (int i = 0; i < 6; i++) {
+            const pipc__sim_net_t net = {nodes, 1e10, 5e-6, 1};
+            pipc__rail_cut_t cut = pipc__rail_cut(nodes, bytes[i]);
+            pipc__sim_way_t way = pipc__sim_way_over(&net, (double)bytes[i]);
+            assert_string_equal(way.name, pipc__rail_algo_string(cut.algo));
+            assert_true(way.steps == pipc__rail_steps(cut.algo, nodes));
+        }
 }
 
 /* What a NIC sends is what its rails do: S / rails times the way's, however chunks and rounds are
@@ -199,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_job_goes_the_way_of_the_engine),
+        cmocka_unit_test(and_that_is_what_the_engine_does),
         cmocka_unit_test(bytes_of_a_nic_are_exact),
         cmocka_unit_test(phases_overlap_so_that_a_slow_network_is_busy),
         cmocka_unit_test(one_chunk_takes_the_sum_of_its_phases),
