@@ -11,7 +11,7 @@ pipc__sim_net_t pipc__sim_net(const pipc__costs_t *costs, int nodes)
                              .ranks = (int)costs->nic_ranks};
 }
 
-#define SHORT 16384 /* bytes of a job up to which doubling is taken: rail/schedule.c */
+#define SHORT 65536 /* bytes of a job up to which doubling is taken: rail/schedule.c */
 
 static int log2_below(int n)
 {

@@ -103,7 +103,7 @@ static void a_job_goes_the_way_of_the_engine(void **state)
 /* The simulator sees no engine: this test does. */
 static void and_that_is_what_the_engine_does(void **state)
 {
-    static const size_t bytes[] = {8, 4096, 16384, 16385, 131072, 1 << 20};
+    static const size_t bytes[] = {8, 4096, 65536, 65537, 131072, 1 << 20};
 
     (void)state;
     for (int nodes = 2; nodes <= PIPC__SIM_NODES_MAX; nodes += nodes < 40 ? 1 : 41)
@@ -124,7 +124,7 @@ static void bytes_of_a_nic_are_exact(void **state)
     pipc__sim_net_t net = {2, 1e10, 5e-6, 4};
 
     (void)state;
-    for (size_t bytes = 64 << 20; bytes >= 1 << 20; bytes /= 8)
+    for (size_t bytes = 64 << 20; bytes >= 8 << 20; bytes /= 8)
         for (net.nodes = 2; net.nodes <= 9; net.nodes++) {
             double s = (double)bytes, n = net.nodes;
             NEAR(run(&m, net, bytes).nic_bytes, 2 * (n - 1) / n * s / 2, 1e-9);
