@@ -25,8 +25,8 @@ static void tell(FILE *say, const char *why)
 
 /* The book as it is after this look; NULL, with @err, when there is none to be believed, or none
  * that could be kept: a look that is forgotten would be the first one over and over. */
-static json_t *learn(const pipc__gate_t *gate, const char *conditions, const pipc__exam_t *exam,
-                     pipc__error_t *err)
+static json_t *learn(const pipc__gate_t *gate, const char *conditions, bool alone,
+                     const pipc__exam_t *exam, pipc__error_t *err)
 {
     int dir;
     bool changed = false;
@@ -35,9 +35,10 @@ static json_t *learn(const pipc__gate_t *gate, const char *conditions, const pip
     if (pipc__state_open(gate->state, gate->owner, &dir, err))
         return NULL;
     book = pipc__breaker_read(dir, gate->owner, err);
-    if (book && (pipc__breaker_learn(book, conditions, exam->all, time(NULL), &exam->findings,
-                                     &changed, err) ||
-                 (changed && pipc__breaker_write(dir, book, err)))) {
+    if (book && alone &&
+        (pipc__breaker_learn(book, conditions, exam->all, time(NULL), &exam->findings, &changed,
+                             err) ||
+         (changed && pipc__breaker_write(dir, book, err)))) {
         json_decref(book);
         book = NULL;
     }
@@ -45,14 +46,14 @@ static json_t *learn(const pipc__gate_t *gate, const char *conditions, const pip
     return book;
 }
 
-static pipc_status_t breaker(const pipc__gate_t *gate, const pipc__config_t *config,
+static pipc_status_t breaker(const pipc__gate_t *gate, const pipc__config_t *config, bool alone,
                              pipc__exam_t *exam, FILE *say)
 {
     pipc__error_t err = {PIPC_OK, ""};
     char now[PIPC__CONDITIONS_MAX];
 
     pipc__conditions(config->sysroot, gate->limits, gate->baseline, now);
-    json_t *book = learn(gate, now, exam, &err);
+    json_t *book = learn(gate, now, alone, exam, &err);
     if (!book && exam->findings.verdict == PIPC__DRAIN)
         fprintf(say, "pcie-ipc: %s/%s\n", gate->state, err.text);
     int held = pipc__breaker_hold(book, now, exam->all, &exam->findings);
@@ -77,7 +78,8 @@ static pipc__wake_t wake_of(const pipc__gate_t *gate, const pipc__config_t *conf
     return wake;
 }
 
-static pipc_status_t look(const pipc__gate_t *gate, const pipc__config_t *config,
+/* @alone: nobody else writes what is left for later looks. */
+static pipc_status_t look(const pipc__gate_t *gate, const pipc__config_t *config, bool alone,
                           pipc__exam_t *exam, FILE *say)
 {
     const pipc__wake_t wake = wake_of(gate, config, exam);
@@ -85,7 +87,7 @@ static pipc_status_t look(const pipc__gate_t *gate, const pipc__config_t *config
                                     .all = exam->all,
                                     .wake = &wake,
                                     .limits = {gate->limits, gate->owner},
-                                    .past = {gate->run, gate->state, gate->owner, true},
+                                    .past = {gate->run, gate->state, gate->owner, alone},
                                     .baseline = {gate->baseline, gate->owner},
                                     .acks = {gate->state, gate->owner}};
     pipc__error_t err = {PIPC_OK, ""};
@@ -95,7 +97,7 @@ static pipc_status_t look(const pipc__gate_t *gate, const pipc__config_t *config
         return err.status;
     }
     exam->seen = exam->findings.verdict;
-    return breaker(gate, config, exam, say);
+    return breaker(gate, config, alone, exam, say);
 }
 
 /* For the process that slurmd starts, which does not read the configuration. */
@@ -117,7 +119,8 @@ pipc_status_t pipc__examine(const pipc__gate_t *gate, const pipc__config_t *conf
 {
     pipc__error_t err = {PIPC_OK, ""};
     pipc__run_t run;
-    bool locked = pipc__run_open(&run, gate->run, gate->owner, &err) == PIPC_OK;
+    int wait_ms = exam->all ? -1 : config->deadline * 1000 / 3;
+    bool locked = pipc__run_open(&run, gate->run, gate->owner, wait_ms, &err) == PIPC_OK;
     pipc_status_t st = PIPC_OK;
 
     memset(&exam->findings, 0, sizeof(exam->findings));
@@ -127,7 +130,7 @@ pipc_status_t pipc__examine(const pipc__gate_t *gate, const pipc__config_t *conf
         keep_deadline(&run, config);
     if (!locked || exam->fresh || !pipc__last_check(&run, config, exam->all, &exam->findings)) {
         pipc__findings_free(&exam->findings); /* of a snapshot that was half right */
-        st = look(gate, config, exam, say);
+        st = look(gate, config, locked, exam, say);
         if (!st && locked && pipc__keep_check(&run, config, exam->all, &exam->findings, &err))
             tell(say, err.text);
     }
@@ -138,7 +141,7 @@ pipc_status_t pipc__examine(const pipc__gate_t *gate, const pipc__config_t *conf
 bool pipc__exam_due(const pipc__gate_t *gate, const char *who, const char *key)
 {
     pipc__run_t run;
-    bool locked = pipc__run_open(&run, gate->run, gate->owner, NULL) == PIPC_OK;
+    bool locked = pipc__run_open(&run, gate->run, gate->owner, PIPC__EXAM_LOCK_MS, NULL) == PIPC_OK;
     bool due = pipc__said_due(locked ? run.dir : -1, who, gate->owner, key, pipc__uptime());
 
     pipc__run_close(&run);

@@ -30,9 +30,14 @@ typedef struct pipc__exam {
     pipc__severity_t seen;     /* the verdict before the breaker; of a fresh look alone */
 } pipc__exam_t;
 
-/* One examines at a time; the others wait, and take what it found. What does not work on the way is
- * told to @say: without a folder to keep it in each looks for itself, and without the breaker's
- * book nothing is a reason to drain. Fails only without memory. The caller releases the findings,
+/* How long one waits for the lock to know what was said before; without it, it is said again. */
+#define PIPC__EXAM_LOCK_MS 100
+
+/* One examines at a time; the others wait, and take what it found. A look at links alone does not
+ * wait for one at everything, which may ask a driver that hangs: after a third of the deadline it
+ * is made beside it, and leaves nothing. What does not work on the way is told to @say: without a
+ * folder to keep it in each looks for itself, and without the breaker's book nothing is a reason to
+ * drain. Fails only without memory. The caller releases the findings,
  * also then. */
 pipc_status_t pipc__examine(const pipc__gate_t *gate, const pipc__config_t *config,
                             pipc__exam_t *exam, FILE *say);

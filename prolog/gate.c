@@ -34,7 +34,7 @@ static void keep_refusal(const pipc__gate_t *gate, const pipc__findings_t *findi
 
     pipc__reason(findings, reason);
     int n = snprintf(text, sizeof(text), "%lld %s", (long long)time(NULL), reason);
-    if (pipc__run_open(&run, gate->run, gate->owner, NULL) == PIPC_OK)
+    if (pipc__run_open(&run, gate->run, gate->owner, PIPC__EXAM_LOCK_MS, NULL) == PIPC_OK)
         pipc__state_write(run.dir, PIPC__REFUSED_FILE, 0644, text, (size_t)n, NULL);
     pipc__run_close(&run);
 }

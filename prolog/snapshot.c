@@ -24,11 +24,12 @@ static const char *boot_id(char out[PIPC__BOOT_ID_MAX])
     return out;
 }
 
-pipc_status_t pipc__run_open(pipc__run_t *run, const char *folder, uid_t owner, pipc__error_t *err)
+pipc_status_t pipc__run_open(pipc__run_t *run, const char *folder, uid_t owner, int wait_ms,
+                             pipc__error_t *err)
 {
     *run = (pipc__run_t){-1, -1, owner};
     pipc_status_t st = pipc__state_open(folder, owner, &run->dir, err);
-    return st ? st : pipc__state_lock(run->dir, LOCK, -1, &run->lock, err);
+    return st ? st : pipc__state_lock(run->dir, LOCK, wait_ms, &run->lock, err);
 }
 
 void pipc__run_close(pipc__run_t *run)

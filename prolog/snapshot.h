@@ -19,9 +19,10 @@ typedef struct pipc__run {
 } pipc__run_t;
 
 /* Make the folder if it is not there, and take its lock: one check at a time, the others then find
- * its result. Waits for the lock (the prolog's deadline bounds that). Refused is a folder that
- * somebody other than @owner owns or can write. The caller closes @run, also after a failure. */
-pipc_status_t pipc__run_open(pipc__run_t *run, const char *folder, uid_t owner, pipc__error_t *err);
+ * its result. Waits @wait_ms for the lock, -1 without end. Refused is a folder that somebody other
+ * than @owner owns or can write. The caller closes @run, also after a failure. */
+pipc_status_t pipc__run_open(pipc__run_t *run, const char *folder, uid_t owner, int wait_ms,
+                             pipc__error_t *err);
 void pipc__run_close(pipc__run_t *run);
 
 /* The last check, if it is of this boot, version and sysroot and younger than config->cache, and if

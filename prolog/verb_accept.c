@@ -44,7 +44,7 @@ static pipc_status_t accept_in_book(const pipc__config_t *config, const char *co
     pipc__run_t run;
     int dir = -1;
     json_t *book = NULL;
-    pipc_status_t st = pipc__run_open(&run, here->run, here->owner, err);
+    pipc_status_t st = pipc__run_open(&run, here->run, here->owner, -1, err);
 
     if (!st)
         st = pipc__state_open(here->state, here->owner, &dir, err);

@@ -62,7 +62,7 @@ int pipc__verb_job(int argc, char **argv)
     status = PIPC__EXIT_OK;
     if (!w.json)
         pipc__job_print(report, stdout);
-    else if (json_dumpf(report, stdout, JSON_INDENT(2)) || puts("") < 0)
+    else if (json_dumpf(report, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) || puts("") < 0)
         status = PIPC__EXIT_UNKNOWN;
     json_decref(report);
     return pipc__cli_finish(&cli, status);

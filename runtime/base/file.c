@@ -34,7 +34,8 @@ too_long:
 
 static bool read_path(const char *path, char *buf, size_t cap, size_t *len)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* A captured machine may have a pipe in a file's place. */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     size_t have = 0;
 
     if (fd < 0)

@@ -8,6 +8,7 @@
 
 gate_run_folder
 mkdir -p etc/prolog.d etc/epilog.d
+# shellcheck disable=SC2034 # for the texts of tests
 links="--prolog-dir=$PWD/etc/prolog.d --epilog-dir=$PWD/etc/epilog.d"
 # shellcheck disable=SC2086 # two words
 test_expect_success 'the links, twice' 'pcie-ipc-health install-links $links && pcie-ipc-health install-links $links'
@@ -34,6 +35,7 @@ node n2 16 report
 
 # --- reporting; what the node was ---------------------------------------------------------------------------
 test_expect_success 'a job runs' 'srun -N2 true && wait_node n1 idle && wait_node n2 idle'
+# shellcheck disable=SC2034 # for the texts of tests
 machine=$(gate_folder n1)/machine
 test_expect_success 'a baseline is learned' '
     health n1 baseline learn --sysroot="$machine" --output="$(gate_folder n1)/etc/baseline.conf" >learned &&

@@ -294,6 +294,24 @@ struct pci_dev *__wrap_pci_get_dev(struct pci_access *access, int domain, int bu
     return __real_pci_get_dev(access, domain, bus, device, function);
 }
 
+/* Nobody writes to it, and nobody waits for it. */
+static void a_pipe_in_a_file_s_place(void **state)
+{
+    const pipc__machine_t source = {.sysroot = tree, .all = true};
+    pipc__findings_t f;
+    char path[256];
+
+    (void)state;
+    tree_gpu(1, 16);
+    snprintf(path, sizeof(path), "%s/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/config",
+             tree);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(pipc__check(&source, &f, NULL), PIPC_OK);
+    assert_int_not_equal(f.verdict, PIPC__DRAIN);
+    pipc__findings_free(&f);
+}
+
 static void libpci_never_ends_the_program(void **state)
 {
     const pipc__machine_t source = {.sysroot = tree};
@@ -555,6 +573,7 @@ int main(void)
         IN_TREE(guests),
         IN_TREE(guests_without_a_cpu),
         IN_TREE(nothing_to_read),
+        IN_TREE(a_pipe_in_a_file_s_place),
         IN_TREE(libpci_never_ends_the_program),
         IN_TREE(a_dump_is_a_machine),
         IN_TREE(dump_of_a_guest),

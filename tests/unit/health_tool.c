@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -428,6 +430,31 @@ static void what_stands_in_the_way_is_not_followed(void **state)
     assert_string_equal(g.record, "pcie-ipc-verdict 1 n0 refuse\n");
 }
 
+/* A healthcheck that hangs in a driver has the lock for as long as it is let: a sick node is
+ * refused all the same. */
+static void nobody_waits_for_a_healthcheck_that_hangs(void **state)
+{
+    char path[256];
+
+    (void)state;
+    begin_well();
+    tree_gpu(1, 8);
+    configure("mode = enforce\ndeadline = 1\n");
+    snprintf(path, sizeof(path), "%s/health.lock", folder);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(flock(fd, LOCK_EX), 0);
+    gated_t g = run_gate();
+    assert_string_equal(g.record, "pcie-ipc-verdict 1 n0 refuse\n");
+    ASSERT_SAYS(g.said, "health.lock: another process has it locked");
+    snprintf(path, sizeof(path), "%s/health.json", folder);
+    assert_int_equal(access(path, F_OK), -1); /* beside another it leaves nothing */
+    close(fd);
+    g = run_gate();
+    assert_null(strstr(g.said, "locked"));
+    assert_int_equal(access(path, F_OK), 0);
+}
+
 /* ---- links --------------------------------------------------------------------------------- */
 
 /* Make or remove the link, and compare what was said. */
@@ -490,6 +517,7 @@ int main(void)
         IN_TREE(eight_prologs_at_once_make_one_check),
         IN_TREE(a_cache_that_is_not_of_now_is_not_used),
         IN_TREE(what_stands_in_the_way_is_not_followed),
+        IN_TREE(nobody_waits_for_a_healthcheck_that_hangs),
         IN_TREE(links),
     };
 
