@@ -40,12 +40,12 @@ typedef struct pipc__readiness {
     const pipc__facts_t *facts;
     const pipc__findings_t *findings; /* of a check of the same machine */
     const pipc__baseline_t *baseline;
-    int64_t baseline_time;             /* when it was learned or changed; 0: not known */
-    pipc__matrix_t accepted, measured; /* measured: now; if not there NVML's answer is taken */
-    bool stressed;                     /* there is a record */
-    pipc__stress_record_t stress;      /* ... this */
-    char machine[512];                 /* pipc__stress_machine() of now */
-    pipc__linked_t prolog, epilog;     /* are they where Slurm looks? */
+    int64_t baseline_time;                 /* when it was learned or changed; 0: not known */
+    pipc__p2p_matrix_t accepted, measured; /* measured: now; if not there NVML's answer is taken */
+    bool stressed;                         /* there is a record */
+    pipc__stress_record_t stress;          /* ... this */
+    char machine[512];                     /* pipc__stress_machine() of now */
+    pipc__linked_t prolog, epilog;         /* are they where Slurm looks? */
     char prolog_dir[256], epilog_dir[256];
     const char *off;  /* the file that switches the gate off, or NULL */
     const char *mode; /* of pcie-ipc.conf */

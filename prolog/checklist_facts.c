@@ -24,7 +24,7 @@ static void read_kept(const pipc__checklist_place_t *place, FILE *say, pipc__rea
     r->stressed = st == PIPC_OK;
     if (st && st != PIPC_ERR_NOT_FOUND)
         tell(say, &err);
-    st = pipc__matrix_accepted(place->state, place->owner, &r->accepted, &err);
+    st = pipc__p2p_matrix_accepted(place->state, place->owner, &r->accepted, &err);
     if (st && st != PIPC_ERR_NOT_FOUND)
         tell(say, &err);
 }
@@ -68,7 +68,7 @@ pipc_status_t pipc__checklist_read(const pipc__machine_t *source,
     if (!st)
         st = pipc__check(&again, &out->findings, err);
     if (!st && place->p2p)
-        st = pipc__matrix_read(place->p2p, &r->measured, err);
+        st = pipc__p2p_matrix_read(place->p2p, &r->measured, err);
     if (st)
         return st;
     pipc__site_read(source->limits, source->baseline, source->acks, &out->site);

@@ -18,7 +18,7 @@ static int count_gpus(const pipc__facts_t *facts)
 }
 
 /* Did the GPUs change? The name of one that is in one only, or NULL. */
-static const char *odd_one(const pipc__matrix_t *m, const pipc__facts_t *facts)
+static const char *odd_one(const pipc__p2p_matrix_t *m, const pipc__facts_t *facts)
 {
     int gpus = 0;
 
@@ -26,7 +26,7 @@ static const char *odd_one(const pipc__matrix_t *m, const pipc__facts_t *facts)
         if (!facts->dev[i].gpu)
             continue;
         gpus++;
-        if (pipc__matrix_row(m, facts->dev[i].name) < 0)
+        if (pipc__p2p_matrix_row(m, facts->dev[i].name) < 0)
             return facts->dev[i].name;
     }
     for (int a = 0; a < m->n && gpus < m->n; a++) {
@@ -41,12 +41,13 @@ static const char *odd_one(const pipc__matrix_t *m, const pipc__facts_t *facts)
 
 static void compare_measured(const pipc__list_t *l, const char *date, pipc__line_t *line)
 {
-    const pipc__matrix_t *then = &l->r->accepted, *now = &l->r->measured;
+    const pipc__p2p_matrix_t *then = &l->r->accepted, *now = &l->r->measured;
 
     line->date = now->time;
     for (int a = 0; a < then->n; a++)
         for (int b = 0; b < then->n; b++) {
-            int x = pipc__matrix_row(now, then->gpu[a]), y = pipc__matrix_row(now, then->gpu[b]);
+            int x = pipc__p2p_matrix_row(now, then->gpu[a]),
+                y = pipc__p2p_matrix_row(now, then->gpu[b]);
             if (x < 0 || y < 0) {
                 pipc__line_say(line, PIPC__LINE_NO, "%s was not measured",
                                then->gpu[x < 0 ? a : b]);
@@ -66,7 +67,7 @@ static void compare_measured(const pipc__list_t *l, const char *date, pipc__line
  * was good and is closed is a change. */
 static void compare_nvml(const pipc__list_t *l, const char *date, pipc__line_t *line)
 {
-    const pipc__matrix_t *then = &l->r->accepted;
+    const pipc__p2p_matrix_t *then = &l->r->accepted;
     int good = 0, needed = 0;
 
     for (int a = 0; a < then->n; a++)
@@ -75,7 +76,7 @@ static void compare_nvml(const pipc__list_t *l, const char *date, pipc__line_t *
     for (int i = 0; i < l->facts->pairs; i++) {
         const pipc__pair_t *p = &l->facts->pair[i];
         const char *from = l->facts->dev[p->a].name, *to = l->facts->dev[p->b].name;
-        int a = pipc__matrix_row(then, from), b = pipc__matrix_row(then, to);
+        int a = pipc__p2p_matrix_row(then, from), b = pipc__p2p_matrix_row(then, to);
         if (a < 0 || b < 0 || strcmp(then->state[a][b], "good") != 0)
             continue;
         if (p->status != PIPC__P2P_OK && p->status != PIPC__P2P_UNKNOWN) {
@@ -107,9 +108,9 @@ void pipc__line_p2p(const pipc__list_t *l, pipc__line_t *line)
         return;
     }
     if (!l->r->accepted.there) {
-        pipc__line_say(
-            line, PIPC__LINE_UNKNOWN,
-            "no matrix was accepted: pcie-ipc-p2p --json >/var/lib/pcie-ipc/" PIPC__MATRIX_FILE);
+        pipc__line_say(line, PIPC__LINE_UNKNOWN,
+                       "no matrix was accepted: pcie-ipc-p2p --json "
+                       ">/var/lib/pcie-ipc/" PIPC__P2P_MATRIX_FILE);
         line->date = 0;
         return;
     }

@@ -14,11 +14,11 @@
 /* ---- the JSON ------------------------------------------------------------------------------ */
 
 /* @number[i] is what the file calls the GPU of row i. */
-static bool take_gpus(const json_t *gpus, pipc__matrix_t *out, json_int_t *number)
+static bool take_gpus(const json_t *gpus, pipc__p2p_matrix_t *out, json_int_t *number)
 {
     size_t n = json_array_size(gpus);
 
-    if (n < 1 || n > PIPC__MATRIX_GPUS)
+    if (n < 1 || n > PIPC__P2P_MATRIX_GPUS)
         return false;
     for (size_t i = 0; i < n; i++) {
         const json_t *gpu = json_array_get(gpus, i);
@@ -43,13 +43,13 @@ static int row_of(const json_t *pair, const char *key, const json_int_t *number,
     return -1;
 }
 
-static bool take_pairs(const json_t *pairs, const json_int_t *number, pipc__matrix_t *out)
+static bool take_pairs(const json_t *pairs, const json_int_t *number, pipc__p2p_matrix_t *out)
 {
     for (size_t i = 0; i < json_array_size(pairs); i++) {
         const json_t *pair = json_array_get(pairs, i);
         const char *state = json_string_value(json_object_get(pair, "state"));
         int a = row_of(pair, "from", number, out->n), b = row_of(pair, "to", number, out->n);
-        if (a < 0 || b < 0 || a == b || !state || !*state || strlen(state) >= PIPC__MATRIX_WORD)
+        if (a < 0 || b < 0 || a == b || !state || !*state || strlen(state) >= PIPC__P2P_MATRIX_WORD)
             return false;
         strcpy(out->state[a][b], state);
     }
@@ -60,10 +60,10 @@ static bool take_pairs(const json_t *pairs, const json_int_t *number, pipc__matr
     return true;
 }
 
-pipc_status_t pipc__matrix_parse(const char *from, const char *text, size_t n, pipc__matrix_t *out,
-                                 pipc__error_t *err)
+pipc_status_t pipc__p2p_matrix_parse(const char *from, const char *text, size_t n,
+                                     pipc__p2p_matrix_t *out, pipc__error_t *err)
 {
-    json_int_t number[PIPC__MATRIX_GPUS];
+    json_int_t number[PIPC__P2P_MATRIX_GPUS];
     json_t *json = json_loadb(text, n, JSON_REJECT_DUPLICATES, NULL);
 
     memset(out, 0, sizeof(*out));
@@ -80,8 +80,8 @@ pipc_status_t pipc__matrix_parse(const char *from, const char *text, size_t n, p
 
 /* ---- the files ----------------------------------------------------------------------------- */
 
-pipc_status_t pipc__matrix_accepted(const char *folder, uid_t owner, pipc__matrix_t *out,
-                                    pipc__error_t *err)
+pipc_status_t pipc__p2p_matrix_accepted(const char *folder, uid_t owner, pipc__p2p_matrix_t *out,
+                                        pipc__error_t *err)
 {
     char *text = NULL;
     struct stat about = {.st_mtime = 0};
@@ -92,20 +92,21 @@ pipc_status_t pipc__matrix_accepted(const char *folder, uid_t owner, pipc__matri
     memset(out, 0, sizeof(*out));
     if (st)
         return st;
-    st = pipc__state_read(dir, PIPC__MATRIX_FILE, owner, PIPC__MATRIX_BYTES, &text, &n, err);
+    st =
+        pipc__state_read(dir, PIPC__P2P_MATRIX_FILE, owner, PIPC__P2P_MATRIX_BYTES, &text, &n, err);
     if (!st)
-        st = pipc__matrix_parse(PIPC__MATRIX_FILE, text, n, out, err);
-    if (!st && fstatat(dir, PIPC__MATRIX_FILE, &about, AT_SYMLINK_NOFOLLOW) == 0)
+        st = pipc__p2p_matrix_parse(PIPC__P2P_MATRIX_FILE, text, n, out, err);
+    if (!st && fstatat(dir, PIPC__P2P_MATRIX_FILE, &about, AT_SYMLINK_NOFOLLOW) == 0)
         out->time = about.st_mtime;
     free(text);
     close(dir);
     return st;
 }
 
-pipc_status_t pipc__matrix_read(const char *path, pipc__matrix_t *out, pipc__error_t *err)
+pipc_status_t pipc__p2p_matrix_read(const char *path, pipc__p2p_matrix_t *out, pipc__error_t *err)
 {
     FILE *f = fopen(path, "re");
-    char *text = f ? malloc(PIPC__MATRIX_BYTES) : NULL;
+    char *text = f ? malloc(PIPC__P2P_MATRIX_BYTES) : NULL;
     struct stat about;
     pipc_status_t st = PIPC_OK;
 
@@ -115,7 +116,8 @@ pipc_status_t pipc__matrix_read(const char *path, pipc__matrix_t *out, pipc__err
     if (!text)
         st = pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
     else
-        st = pipc__matrix_parse(path, text, fread(text, 1, PIPC__MATRIX_BYTES, f), out, err);
+        st =
+            pipc__p2p_matrix_parse(path, text, fread(text, 1, PIPC__P2P_MATRIX_BYTES, f), out, err);
     if (!st && fstat(fileno(f), &about) == 0)
         out->time = about.st_mtime;
     free(text);
@@ -123,7 +125,7 @@ pipc_status_t pipc__matrix_read(const char *path, pipc__matrix_t *out, pipc__err
     return st;
 }
 
-int pipc__matrix_row(const pipc__matrix_t *m, const char *gpu)
+int pipc__p2p_matrix_row(const pipc__p2p_matrix_t *m, const char *gpu)
 {
     for (int i = 0; i < m->n; i++)
         if (strcmp(m->gpu[i], gpu) == 0)

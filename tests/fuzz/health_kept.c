@@ -1,5 +1,6 @@
 /* tests/fuzz/health_kept.c - what root, or a job's owner, has left in files: rings and their
- * records, looks, reports of jobs. The first byte says which.
+ * records, looks, reports of jobs, the accepted P2P matrix; and whose a record of the kernel's log
+ * is. The first byte says which.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -9,7 +10,9 @@
 #include "prolog/check_time.h"
 #include "prolog/diary.h"
 #include "prolog/job.h"
+#include "prolog/kernel_log.h"
 #include "prolog/looks.h"
+#include "prolog/p2p_matrix.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -99,6 +102,17 @@ static void report(const char *text, size_t n)
     json_decref(json);
 }
 
+static void matrix(const char *text, size_t n)
+{
+    pipc__p2p_matrix_t m;
+
+    if (pipc__p2p_matrix_parse("x", text, n, &m, NULL) != PIPC_OK)
+        return;
+    for (int i = 0; i < m.n; i++)
+        if (!m.gpu[i][0] || m.state[i][i][0] || pipc__p2p_matrix_row(&m, m.gpu[i]) < 0)
+            abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!nowhere && !(nowhere = fopen("/dev/null", "w")))
@@ -110,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         abort();
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
-    switch (*data % 4) {
+    switch (*data % 6) {
     case 0:
         ring(text, size - 1);
         break;
@@ -119,6 +133,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 2:
         looks(text, size - 1);
+        break;
+    case 3:
+        matrix(text, size - 1);
+        break;
+    case 4:
+        pipc__kernel_is_own(text);
         break;
     default:
         report(text, size - 1);

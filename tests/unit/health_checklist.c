@@ -86,7 +86,7 @@ static void a_ready_machine(void)
                               .now = NOON + 86400};
     strcpy(m.r.stress.verdict, "ok");
     strcpy(m.r.stress.machine, m.r.machine);
-    m.r.accepted = (pipc__matrix_t){.there = true, .time = NOON, .n = 2};
+    m.r.accepted = (pipc__p2p_matrix_t){.there = true, .time = NOON, .n = 2};
     for (int i = 0; i < 2; i++) {
         strcpy(m.r.accepted.gpu[i], gpus[i]);
         strcpy(m.r.accepted.state[i][1 - i], "good");
@@ -305,13 +305,13 @@ static void a_matrix_is_whole_or_refused(void **state)
         {"[]", false},
         {"{\"finished\": tr", false},
     };
-    pipc__matrix_t matrix;
+    pipc__p2p_matrix_t matrix;
     pipc__error_t err;
 
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         pipc_status_t st =
-            pipc__matrix_parse("x", cases[i].text, strlen(cases[i].text), &matrix, &err);
+            pipc__p2p_matrix_parse("x", cases[i].text, strlen(cases[i].text), &matrix, &err);
         if ((st == PIPC_OK) != cases[i].good || matrix.there != cases[i].good)
             fail_msg("%s: %d", cases[i].text, st);
     }
