@@ -224,6 +224,34 @@ pipc_status_t pipc_comm_abort(pipc_comm_t *c)
     return PIPC_OK;
 }
 
+/* Over nodes: a rank that has its result may still have to send another one what that one's is made
+ * of, and must not close its rail before. When this call has ended, every rank has been in it, so
+ * all had their results. That it fails says nothing any more: who ends it first may close first. */
+static void part(pipc_comm_t *c)
+{
+    uint32_t word = 0;
+    pipc__error_t ignored;
+    pipc__exec_call_t call = {.send = &word, .recv = &word, .count = 1, .dtype = PIPC_U32,
+                              .op = PIPC_MAX, .number = atomic_load(&c->calls) + 1};
+
+    call.plan = c->plan[PIPC__NODES_ONE] ? c->plan[PIPC__NODES_ONE] : c->plan[PIPC__NODES];
+    c->exec->ops->run(c->exec, &call, &ignored);
+}
+
+/* The last meeting of the own node's ranks. */
+static pipc_status_t meet_and_part(pipc_comm_t *c, pipc__error_t *err)
+{
+    pipc__error_t met = {PIPC_OK, ""};
+    bool spans = pipc__rails_needed(&c->rails);
+
+    c->exec->ops->disconnect(c->exec);
+    pipc__control_leave(c->ctl);
+    pipc_status_t st = pipc__control_gather(c->ctl, NULL, 0, NULL, &met);
+    if (!st || spans) /* of a rank whose part() had to fail */
+        return PIPC_OK;
+    return pipc__fail(err, st, "%s", met.text);
+}
+
 /* NCCL first, as long as all that was enqueued has run. Handles close, then all meet, then memory is freed: a peer that still had our memory mapped when
  * it was freed would fault. */
 pipc_status_t pipc_comm_destroy(pipc_comm_t *c)
@@ -237,10 +265,14 @@ pipc_status_t pipc_comm_destroy(pipc_comm_t *c)
     if (!st)
         st = dead(c);
     pipc__nccl_close(c->nccl, !st);
-    c->exec->ops->disconnect(c->exec);
-    pipc__control_leave(c->ctl);
-    if (!st)
-        st = pipc__control_gather(c->ctl, NULL, 0, NULL, &err);
+    if (!st && pipc__rails_needed(&c->rails))
+        part(c);
+    if (!st) {
+        st = meet_and_part(c, &err);
+    } else {
+        c->exec->ops->disconnect(c->exec);
+        pipc__control_leave(c->ctl);
+    }
     c->exec->ops->destroy(c->exec);
     pipc__control_destroy(c->ctl);
     pthread_mutex_destroy(&c->lock);

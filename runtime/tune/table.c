@@ -21,7 +21,7 @@
 #include "runtime/base/hash.h"
 
 #define ISLAND_BYTES ((size_t)1 << 20)
-#define NODES_ONE_BYTES ((size_t)16 << 10)
+#define NODES_ONE_BYTES ((size_t)64 << 10)
 #define KB(n) ((size_t)(n) << 10)
 #define MB(n) ((size_t)(n) << 20)
 

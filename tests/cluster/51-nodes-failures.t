@@ -45,15 +45,17 @@ pids_of() {
     for pid in $(ip netns pids "$1"); do ! grep -qx faults "/proc/$pid/comm" || echo "$pid"; done
 }
 
-# lost_in_time NAME SINCE NODE RANK...: each rank has an error that names the node or a rank of it within 5 s
+# lost_in_time NAME SINCE NODE RANK...: each rank has an error that names the node or a rank of it within $patience ms:
+# 5 s, and where the network says nothing, as long again until the kernel has found that out
+patience=5000
 lost_in_time() {
     local name=$1 since=$2 node=$3 rank at
     shift 3
     for rank in "$@"; do
-        until_true 8 grep -q 'error after' "$name.$rank" || { echo "rank $rank says nothing"; return 1; }
+        until_true 12 grep -q 'error after' "$name.$rank" || { echo "rank $rank says nothing"; return 1; }
         cat "$name.$rank"
         at=$(sed -n 's/.*error after \([0-9]*\) ms.*/\1/p' "$name.$rank")
-        grep 'error after' "$name.$rank" | grep -q "$node" && test $((at - since)) -le 5000 || { echo "after $((at - since)) ms"; return 1; }
+        grep 'error after' "$name.$rank" | grep -q "$node" && test $((at - since)) -le $patience || { echo "after $((at - since)) ms"; return 1; }
     done
 }
 
@@ -66,7 +68,8 @@ test_expect_success 'a node dies, with slurmd and its tasks: every other rank na
     begin dies n1,n2,n3 && since=$(now_ms) && kill -KILL $(ip netns pids n2) &&
     lost_in_time dies "$since" n2 0 1 4 5; result=$?; end dies; test $result = 0'
 
-test_expect_success 'the cable of a node is pulled: every other rank names it within 5 s' '
+patience=10000
+test_expect_success 'the cable of a node is pulled: every other rank names it' '
     begin cable n4,n5,n6 && since=$(now_ms) && net_cut n5 &&
     lost_in_time cable "$since" n5 0 1 4 5; result=$?; net_mend n5; end cable; test $result = 0'
 
@@ -74,6 +77,7 @@ test_expect_success 'the same in large messages' '
     wait_node n4 idle && wait_node n6 idle && begin large n4,n6 16000000 && since=$(now_ms) && net_cut n6 &&
     lost_in_time large "$since" n6 0 1; result=$?; net_mend n6; end large; test $result = 0'
 
+patience=5000
 test_expect_success 'one rank is killed: those of its node and of the others say so within 5 s' '
     wait_node n1 idle && wait_node n3 idle && begin rank n1,n3 && since=$(now_ms) &&
     kill -KILL "$(pids_of n3 | head -n 1)" &&

@@ -13,6 +13,7 @@ declare -A cluster_default=(
     [CONSTRAIN_DEVICES]=no # yes: a task can open only its own GPUs; sets the next two to cgroup
     [TASKPLUGIN]=task/none
     [PROCTRACK]=proctrack/linuxproc
+    [SCHEDULER]=builtin  # backfill: also for jobs of several components
     [MPI]=pmix           # srun's --mpi where none is given
     [PLUGSTACK]=auto     # auto: this build's plugin | none | the text of plugstack.conf
     [SYNTHETIC]=auto     # the plugin's synthetic=: auto (two switches with half of the GPUs each) | none | a topology
@@ -93,8 +94,8 @@ SlurmctldDebug=${cluster_option[DEBUG]}
 SlurmdDebug=${cluster_option[DEBUG]}
 ProctrackType=${cluster_option[PROCTRACK]}
 TaskPlugin=${cluster_option[TASKPLUGIN]}
-SchedulerType=sched/builtin
-SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0
+SchedulerType=sched/${cluster_option[SCHEDULER]}
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,sched_min_interval=0,bf_interval=1
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 JobAcctGatherType=jobacct_gather/none

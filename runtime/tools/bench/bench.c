@@ -2,11 +2,13 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "config.h"
 #include "runtime/base/log.h"
 #include "runtime/tools/bench/beside.h"
+#include "runtime/tools/bench/fold.h"
 #include "runtime/tools/bench/json.h"
 #include "runtime/tools/bench/measure.h"
 #include "runtime/tools/bench/plot.h"
@@ -31,6 +33,14 @@ static void log_line(void *arg, pipc__log_level_t level, const char *line)
 
 /* --- set-up --------------------------------------------------------------------------------- */
 
+static double clock_usec(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
+}
+
 static pipc_status_t open_comm(bench_t *b, pipc__error_t *err)
 {
     pipc_comm_config_t config = PIPC_COMM_CONFIG_INIT;
@@ -41,8 +51,12 @@ static pipc_status_t open_comm(bench_t *b, pipc__error_t *err)
     config.path = b->options.path;
     if (b->options.sms) /* judged by the library, which compares it across ranks */
         setenv("PCIE_IPC_SMS", b->options.sms, 1);
+    double begun = clock_usec();
     pipc_status_t st = pipc_comm_create(&b->comm, &config);
-    return st ? pipc__fail(err, st, "%s", pipc_last_error()) : PIPC_OK;
+    b->create_usec = clock_usec() - begun;
+    if (st)
+        return pipc__fail(err, st, "%s", pipc_last_error());
+    return bench_greatest(b->comm, &b->create_usec, 1, err);
 }
 
 static void force(pipc__choice_t *choice, const bench_options_t *o)

@@ -21,6 +21,7 @@ typedef struct bench {
     bench_options_t options;
     bench_device_t device;
     pipc_comm_t *comm;
+    double create_usec; /* that the slowest rank took to make it */
     void *send, *recv;                     /* on the device, options.max_bytes each */
     char *host;                            /* as much, in host memory */
     bool progress;                         /* this rank draws a progress line */

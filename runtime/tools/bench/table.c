@@ -46,12 +46,13 @@ static void print_rails(const bench_t *b)
 
     if (!pipc__rails_needed(r))
         return;
-    printf("#  nodes  %s\n", pipc__rails_describe(r, text, sizeof(text)));
+    printf("#  nodes  %s; created in %.1f ms\n", pipc__rails_describe(r, text, sizeof(text)),
+           b->create_usec * 1e-3);
     for (int l = 0; l < r->nodes.nrails; l++) {
         printf("#  rail %2d ", l);
         for (int node = 0; node < r->nodes.n && node < RAIL_ENDS; node++) {
             const pipc__rail_end_t *e = &r->end[node * r->nodes.nrails + l];
-            printf(" %s rank %d on %s (%s)", node ? " -" : "", e->rank, e->host,
+            printf("%s rank %d on %s (%s)", node ? " -" : "", e->rank, e->host,
                    *e->nic ? e->nic : "any device");
         }
         printf("%s\n", r->nodes.n > RAIL_ENDS ? "  - ..." : "");
