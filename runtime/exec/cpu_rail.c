@@ -27,7 +27,7 @@ void pipc__exec_rail_sum(void *to, const void *from, size_t count, pipc_dtype_t 
 
 void pipc__cpu_jobs_begin(pipc__cpu_jobs_t *jobs, pipc__cpu_job_t job)
 {
-    const pipc__rail_job_t what = {job.data, job.count, jobs->dtype, jobs->op};
+    const pipc__rail_job_t what = {job.data, job.count, jobs->dtype, jobs->op, jobs->message};
 
     job.id = -1;
     if (!jobs->rail->rail && !jobs->err.status)

@@ -22,6 +22,7 @@ typedef struct pipc__cpu_jobs {
     const pipc__exec_rail_t *rail;
     pipc_dtype_t dtype;
     pipc_redop_t op;
+    size_t message; /* bytes of the call on a rail */
     unsigned int first, n; /* of job[], a ring in the order of their beginnings */
     pipc__error_t err;     /* status: what went wrong with the rail */
     pipc__cpu_job_t job[PIPC__RAIL_JOBS_MAX];

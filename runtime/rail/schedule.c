@@ -5,6 +5,7 @@
 
 /* Chosen by tests/unit/rail_ucx --bench; see doc/architecture.md. */
 #define SHORT ((size_t)64 << 10) /* bytes up to which few steps win */
+#define MANY ((size_t)256 << 10) /* bytes of jobs that go together, up to which they do */
 #define LEAST ((size_t)32 << 10) /* bytes of a block that are worth a message of their own */
 #define DEPTH 4                  /* pieces on their way that are enough to overlap */
 
@@ -149,12 +150,12 @@ int pipc__rail_pieces(pipc__rail_algo_t algo, int nodes, size_t bytes)
     return need < 1 ? 1 : need > INT_MAX ? INT_MAX : (int)need;
 }
 
-pipc__rail_cut_t pipc__rail_cut(int nodes, size_t bytes)
+pipc__rail_cut_t pipc__rail_cut(int nodes, size_t bytes, size_t message)
 {
     bool power = !(nodes & (nodes - 1));
     pipc__rail_cut_t cut = {PIPC__RAIL_DOUBLING, 1};
 
-    if (bytes > SHORT)
+    if (bytes > SHORT || message > MANY)
         cut.algo = power ? PIPC__RAIL_HALVING : PIPC__RAIL_RING;
     cut.pieces = pipc__rail_pieces(cut.algo, nodes, bytes);
     return cut;

@@ -62,7 +62,9 @@ typedef struct pipc__rail_cut {
 #define PIPC__RAIL_SEGMENT ((size_t)128 << 10)
 #define PIPC__RAIL_GRAIN 64 /* bytes: parts begin at multiples of it */
 
-pipc__rail_cut_t pipc__rail_cut(int nodes, size_t bytes);
+/* @bytes of a job; @message of all jobs that belong together, 0 for one alone: where they are many,
+ * they hide each other's steps, and what is sent counts alone. */
+pipc__rail_cut_t pipc__rail_cut(int nodes, size_t bytes, size_t message);
 int pipc__rail_pieces(pipc__rail_algo_t algo, int nodes, size_t bytes);
 
 #endif

@@ -316,7 +316,7 @@ static pipc_status_t ucx_start(pipc__rail_t *rail, const pipc__rail_job_t *job, 
                           PIPC__RAIL_JOBS_MAX);
     *j = (job_t){.job = *job, .sequence = rail->sequence++, .used = true};
     if (job->count && rail->net.nodes > 1) {
-        j->cut = pipc__rail_cut(rail->net.nodes, job->count * size);
+        j->cut = pipc__rail_cut(rail->net.nodes, job->count * size, job->message);
         rail->queue[(rail->head + rail->queued++) % PIPC__RAIL_JOBS_MAX] = *id;
         advance_all(rail);
     }

@@ -11,6 +11,7 @@ pipc__sim_net_t pipc__sim_net(const pipc__costs_t *costs, int nodes)
                              .ranks = (int)costs->nic_ranks};
 }
 
+#define MANY 262144 /* bytes of a rail's message, likewise */
 #define SHORT 65536 /* bytes of a job up to which doubling is taken: rail/schedule.c */
 
 static int log2_below(int n)
@@ -34,14 +35,15 @@ static double doublings(int n)
     return log2_below(n) + 2 * has_rest(n);
 }
 
-pipc__sim_way_t pipc__sim_way_over(const pipc__sim_net_t *net, double bytes)
+pipc__sim_way_t pipc__sim_way_over(const pipc__sim_net_t *net, double bytes, double message)
 {
     int k = log2_below(net->nodes);
     double n = net->nodes, all = 2 * (n - 1) / n * bytes;
 
     if (net->nodes < 2)
         return (pipc__sim_way_t){"nothing", 0, 0};
-    if (bytes <= SHORT) /* who takes in a rest sends it back, and gets no more than it sends */
+    /* Who takes in a rest sends it back, and gets no more than it sends. */
+    if (bytes <= SHORT && message <= MANY)
         return (pipc__sim_way_t){"doubling", doublings(net->nodes),
                                  (k + has_rest(net->nodes)) * bytes};
     if (!has_rest(net->nodes))
@@ -76,7 +78,7 @@ double pipc__sim_flat_doubling(const pipc__sim_net_t *net, int nranks, double li
 
 void pipc__sim_job_begin(pipc__sim_jobs_t *jobs, int chunk, pipc__sim_job_t job, double bytes)
 {
-    pipc__sim_way_t way = pipc__sim_way_over(&jobs->net, bytes);
+    pipc__sim_way_t way = pipc__sim_way_over(&jobs->net, bytes, jobs->message);
 
     job.left = way.bytes;
     job.steps = way.steps * jobs->net.step;

@@ -38,9 +38,10 @@ typedef struct pipc__sim_way {
     double steps, bytes;
 } pipc__sim_way_t;
 
-/* The way that the engine takes for a job of @bytes: short ones by recursive doubling, longer ones
- * by recursive halving and doubling over a power of 2 of nodes, else by the ring. Pure. */
-pipc__sim_way_t pipc__sim_way_over(const pipc__sim_net_t *net, double bytes);
+/* The way that the engine takes for a job of @bytes of a @message on its rail: short ones by
+ * recursive doubling, longer ones and those of long messages by recursive halving and doubling over
+ * a power of 2 of nodes, else by the ring. Pure. */
+pipc__sim_way_t pipc__sim_way_over(const pipc__sim_net_t *net, double bytes, double message);
 
 /* For comparison, an all-reduce of @bytes over all ranks of all nodes of @nranks, as if there were
  * no nodes, whose ranks send @link bytes a second: a ring through each NIC, or recursive doubling.
@@ -62,6 +63,7 @@ typedef struct pipc__sim_job {
 
 typedef struct pipc__sim_jobs {
     pipc__sim_net_t net;
+    double message; /* bytes of the call on each rail */
     pipc__sim_job_t job[PIPC__CHUNKS_MAX];
     double ends[PIPC__RANKS_MAX]; /* when the last job of each rank ends: they end in order */
 } pipc__sim_jobs_t;

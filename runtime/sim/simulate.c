@@ -455,8 +455,8 @@ static void weigh_nics(const sim_t *s, pipc__sim_result_t *out)
         int rank = pipc__rail_owner(p->nrails, p->nranks, pipc__rail_of(p->nrails, c));
         double *nic = &sent[rank / s->jobs.net.ranks];
         *nic += (double)(s->cut.rounds - 1) *
-                pipc__sim_way_over(&s->jobs.net, (double)s->cut.bytes[0][c]).bytes;
-        *nic += pipc__sim_way_over(&s->jobs.net, (double)s->cut.bytes[1][c]).bytes;
+                pipc__sim_way_over(&s->jobs.net, (double)s->cut.bytes[0][c], s->jobs.message).bytes;
+        *nic += pipc__sim_way_over(&s->jobs.net, (double)s->cut.bytes[1][c], s->jobs.message).bytes;
         out->nic_bytes = fmax(out->nic_bytes, *nic);
     }
     if (p->nrails)
@@ -492,8 +492,10 @@ pipc_status_t pipc__simulate(pipc__sim_result_t *out, const pipc__fabric_t *f,
         st = pipc__fail(err, PIPC_ERR_INVALID,
                         "plan %s is for several nodes; say how many there are", call->plan->name);
     if (!st) {
-        if (call->plan->nrails)
+        if (call->plan->nrails) {
             s->jobs.net = *call->net;
+            s->jobs.message = (double)pipc__cut_message(call) / call->plan->nrails;
+        }
         out->rounds = s->cut.rounds;
         out->working_set = pipc__cut_working_set(&s->cut, call);
         s->copy_rate = 1e9 * pipc__curve_at(&f->exec.copy_gbps, out->working_set);

@@ -64,7 +64,7 @@ pipc_status_t rail_wait(pipc__rail_t *rail, int id, pipc__error_t *err)
 pipc_status_t rail_job(pipc__rail_t *rail, void *data, size_t count, pipc_dtype_t dtype,
                        pipc_redop_t op, pipc__error_t *err)
 {
-    const pipc__rail_job_t job = {data, count, dtype, op};
+    const pipc__rail_job_t job = {data, count, dtype, op, 0};
     int id;
     pipc_status_t st = pipc__rail_ucx.start(rail, &job, &id, err);
 

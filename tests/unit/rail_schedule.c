@@ -200,25 +200,28 @@ static void test_the_choice(void **state)
 {
     static const struct {
         int nodes;
-        size_t bytes;
+        size_t bytes, message;
         pipc__rail_algo_t algo;
     } rows[] = {
-        {2, 8, PIPC__RAIL_DOUBLING},
-        {5, 8, PIPC__RAIL_DOUBLING},
-        {1024, 4096, PIPC__RAIL_DOUBLING},
-        {4, (size_t)1 << 20, PIPC__RAIL_HALVING},
-        {3, (size_t)64 << 20, PIPC__RAIL_RING},
-        {1024, (size_t)64 << 20, PIPC__RAIL_HALVING},
+        {2, 8, 0, PIPC__RAIL_DOUBLING},
+        {5, 8, 0, PIPC__RAIL_DOUBLING},
+        {1024, 4096, 0, PIPC__RAIL_DOUBLING},
+        {4, (size_t)1 << 20, 0, PIPC__RAIL_HALVING},
+        {3, (size_t)64 << 20, 0, PIPC__RAIL_RING},
+        {1024, (size_t)64 << 20, 0, PIPC__RAIL_HALVING},
+        {4, 32768, (size_t)256 << 10, PIPC__RAIL_DOUBLING}, /* of several that go together */
+        {4, 32768, (size_t)1 << 20, PIPC__RAIL_HALVING},
+        {3, 8, (size_t)1 << 20, PIPC__RAIL_RING},
     };
 
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        pipc__rail_cut_t cut = pipc__rail_cut(rows[i].nodes, rows[i].bytes);
+        pipc__rail_cut_t cut = pipc__rail_cut(rows[i].nodes, rows[i].bytes, rows[i].message);
         assert_int_equal(cut.algo, rows[i].algo);
         assert_int_equal(cut.pieces, pipc__rail_pieces(cut.algo, rows[i].nodes, rows[i].bytes));
     }
-    assert_int_equal(pipc__rail_cut(4, 64).pieces, 1);
-    assert_true(pipc__rail_cut(4, (size_t)1 << 20).pieces > 1);
+    assert_int_equal(pipc__rail_cut(4, 64, 0).pieces, 1);
+    assert_true(pipc__rail_cut(4, (size_t)1 << 20, 0).pieces > 1);
 }
 
 int main(void)

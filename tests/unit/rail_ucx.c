@@ -144,10 +144,10 @@ static int many(ranks_t *all, int rank, void *arg)
         for (int j = 0; j < PIPC__RAIL_JOBS_MAX; j++) {
             for (size_t i = 0; i < size_of(j); i++)
                 data[j][i] = rank + j + (int32_t)i;
-            const pipc__rail_job_t job = {data[j], size_of(j), PIPC_I32, PIPC_SUM};
+            const pipc__rail_job_t job = {data[j], size_of(j), PIPC_I32, PIPC_SUM, 0};
             NODE_CHECK(!pipc__rail_ucx.start(rail, &job, &id[j], &err), "%s", err.text);
         }
-        const pipc__rail_job_t more = {data[0], 1, PIPC_I32, PIPC_SUM};
+        const pipc__rail_job_t more = {data[0], 1, PIPC_I32, PIPC_SUM, 0};
         NODE_CHECK(pipc__rail_ucx.start(rail, &more, &none, &err) == PIPC_ERR_INVALID,
                    "65 jobs at once");
         for (int j = PIPC__RAIL_JOBS_MAX; j--;) { /* the last first: the order of asking is free */
@@ -235,7 +235,7 @@ static int stops(ranks_t *all, int rank, void *arg)
 
     NODE_CHECK(!rail_job(rail, data, 5, PIPC_U8, PIPC_SUM, &err), "%s", err.text);
     ranks_gather(all, rank, NULL, 0, NULL);
-    const pipc__rail_job_t job = {data, bytes, PIPC_U8, PIPC_SUM};
+    const pipc__rail_job_t job = {data, bytes, PIPC_U8, PIPC_SUM, 0};
     if (rank)
         kill(getpid(), SIGSTOP);
     NODE_CHECK(!pipc__rail_ucx.start(rail, &job, &id, &err), "%s", err.text);
@@ -406,8 +406,8 @@ static int wrong_use(ranks_t *all, int rank, void *arg)
     pipc__rail_address_t mine, none = {0};
     const pipc__rail_address_t *peers[] = {&mine, &none};
     const char *names[] = {"rank 0 on n0", "rank 1 on n1"};
-    const pipc__rail_job_t job = {NULL, 1, PIPC_F32, PIPC_SUM},
-                           bad = {NULL, 1, (pipc_dtype_t)99, 0};
+    const pipc__rail_job_t job = {NULL, 1, PIPC_F32, PIPC_SUM, 0},
+                           bad = {NULL, 1, (pipc_dtype_t)99, PIPC_SUM, 0};
     pipc__error_t err;
     bool done;
     int id;

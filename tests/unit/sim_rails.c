@@ -93,7 +93,7 @@ static void a_job_goes_the_way_of_the_engine(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         const pipc__sim_net_t net = {table[i].nodes, 1e10, 5e-6, 1};
-        pipc__sim_way_t way = pipc__sim_way_over(&net, table[i].bytes);
+        pipc__sim_way_t way = pipc__sim_way_over(&net, table[i].bytes, 0);
         assert_string_equal(way.name, table[i].name);
         assert_true(way.steps == table[i].steps);
         NEAR(way.bytes + 1, table[i].nic + 1, 1e-9);
@@ -103,14 +103,15 @@ static void a_job_goes_the_way_of_the_engine(void **state)
 /* The simulator sees no engine: this test does. */
 static void and_that_is_what_the_engine_does(void **state)
 {
-    static const size_t bytes[] = {8, 4096, 65536, 65537, 131072, 1 << 20};
+    static const size_t bytes[] = {8, 4096, 65536, 65537, 262144, 262145};
 
     (void)state;
     for (int nodes = 2; nodes <= PIPC__SIM_NODES_MAX; nodes += nodes < 40 ? 1 : 41)
         for (int i = 0; i < 6; i++) {
             const pipc__sim_net_t net = {nodes, 1e10, 5e-6, 1};
-            pipc__rail_cut_t cut = pipc__rail_cut(nodes, bytes[i]);
-            pipc__sim_way_t way = pipc__sim_way_over(&net, (double)bytes[i]);
+            size_t message = i % 2 ? 0 : bytes[(i * 5 + nodes) % 6]; /* alone, and with others */
+            pipc__rail_cut_t cut = pipc__rail_cut(nodes, bytes[i], message);
+            pipc__sim_way_t way = pipc__sim_way_over(&net, (double)bytes[i], (double)message);
             assert_string_equal(way.name, pipc__rail_algo_string(cut.algo));
             assert_true(way.steps == pipc__rail_steps(cut.algo, nodes));
         }
