@@ -32,9 +32,17 @@ reason_is() {
     [ "$(reason "$1")" = "$2" ]
 }
 
-# by_hand NODE yes|no: whether slurmd's own healthchecks of that node do nothing from now on
+# by_hand NODE yes|no: whether slurmd's own healthchecks of that node do nothing from now on; one that is under way ends
+# first, or it would see what the test changes next
 by_hand() {
-    if [ "$2" = yes ]; then on_node "$1" mount --bind /bin/true "$folder/healthcheck"; else on_node "$1" umount "$folder/healthcheck"; fi
+    if [ "$2" = yes ]; then
+        on_node "$1" mount --bind /bin/true "$folder/healthcheck" && until_true 10 no_healthcheck
+    else
+        on_node "$1" umount "$folder/healthcheck"
+    fi
+}
+no_healthcheck() {
+    ! pgrep -f "^$folder/(healthcheck|gate)" >/dev/null
 }
 
 # check NODE [N]: the healthcheck once, or N times
