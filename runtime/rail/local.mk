@@ -7,6 +7,9 @@ if HAVE_UCX
 libpipc_rail_la_SOURCES += \
 	runtime/rail/ucx.c \
 	runtime/rail/ucx_library.c runtime/rail/ucx_library.h \
-	runtime/rail/ucx_net.c runtime/rail/ucx_net.h
+	runtime/rail/ucx_close.c runtime/rail/ucx_parts.h \
+	runtime/rail/ucx_net.c runtime/rail/ucx_net.h \
+	runtime/rail/ucx_peers.c \
+	runtime/rail/ucx_side.c
 endif
 libpipc_rail_la_CFLAGS = $(AM_CFLAGS) $(UCX_CFLAGS)
