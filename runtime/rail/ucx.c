@@ -39,7 +39,7 @@ typedef struct slot {
     size_t count;
     void *buffer;
     pipc__ucx_peer_t *to, *from; /* with whom the step is */
-    void *sending, *receiving;   /* requests of UCX; NULL: nothing is awaited */
+    void *sending, *receiving;   /* requests of UCX, or errors; NULL: nothing is awaited */
 } slot_t;
 
 struct pipc__rail {
@@ -105,12 +105,13 @@ static ucp_tag_t tag(const slot_t *s)
 }
 
 /* Has *@request, with @peer, ended? It is freed then. No callbacks: UCX may call one before the
- * call that begins the request has returned. What ended in an error stays, so that it has not
- * ended. */
+ * call that begins the request has returned. What ended in an error, or never began, stays, so that
+ * it has not ended: why a peer can't be sent to may be on its way still. */
 static bool ended(slot_t *s, void **request, pipc__ucx_peer_t *peer)
 {
     pipc__ucx_net_t *net = &s->rail->net;
-    ucs_status_t status = *request ? net->lib.request_check_status(*request) : UCS_OK;
+    ucs_status_t status = UCS_PTR_IS_PTR(*request) ? net->lib.request_check_status(*request)
+                                                   : UCS_PTR_STATUS(*request);
 
     if (!status && *request) {
         net->lib.request_free(*request);
@@ -151,15 +152,9 @@ static void receive_blocks(slot_t *s)
     pipc__ucx_net_t *net = &s->rail->net;
     size_t bytes;
     char *to = blocks_of(s, s->now.recv, s->now.nrecv, &bytes);
-    void *r = net->lib.tag_recv_nbx(net->data.worker, s->now.sum ? s->buffer : to, bytes, tag(s),
-                                    UINT64_MAX, &param);
 
-    if (UCS_PTR_IS_ERR(r)) {
-        s->from->broken = UCS_PTR_STATUS(r);
-        pipc__ucx_net_lost(s->from);
-    } else {
-        s->receiving = r;
-    }
+    s->receiving = net->lib.tag_recv_nbx(net->data.worker, s->now.sum ? s->buffer : to, bytes,
+                                         tag(s), UINT64_MAX, &param);
 }
 
 static void send_blocks(slot_t *s)
@@ -169,14 +164,8 @@ static void send_blocks(slot_t *s)
     pipc__ucx_net_t *net = &s->rail->net;
     size_t bytes;
     const char *from = blocks_of(s, s->now.send, s->now.nsend, &bytes);
-    void *r = net->lib.tag_send_nbx(s->to->ep, from, bytes, tag(s), &param);
 
-    if (UCS_PTR_IS_ERR(r)) {
-        s->to->broken = UCS_PTR_STATUS(r);
-        pipc__ucx_net_lost(s->to);
-    } else {
-        s->sending = r;
-    }
+    s->sending = net->lib.tag_send_nbx(s->to->ep, from, bytes, tag(s), &param);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -192,7 +181,7 @@ static void begin(slot_t *s)
     s->from = s->now.from < 0 ? NULL : net->peers[s->now.from];
     if (s->from)
         receive_blocks(s);
-    if (s->to && !net->failed.status)
+    if (s->to)
         send_blocks(s);
 }
 

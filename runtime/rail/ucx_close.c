@@ -73,7 +73,7 @@ static void linger(pipc__ucx_net_t *net, int64_t end)
 
 void pipc__ucx_net_drop(pipc__ucx_net_t *net, void *request)
 {
-    if (request)
+    if (UCS_PTR_IS_PTR(request))
         net->lib.request_cancel(net->data.worker, request);
 }
 
@@ -95,9 +95,9 @@ static void close_peers(pipc__ucx_net_t *net)
 
     if (!net->failed.status)
         pipc__ucx_say_to_all(net, PIPC__UCX_BYE, NULL, 0);
+    else
+        linger(net, end); /* first: a flush of a job's data may take all the time there is */
     flush(net, end);
-    if (net->failed.status)
-        linger(net, end);
     for (int i = 0; i < net->nodes; i++)
         if (net->peers[i]) {
             pipc__ucx_drop_endpoint(net, net->peers[i]->ep);

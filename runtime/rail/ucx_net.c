@@ -41,7 +41,8 @@ void pipc__ucx_net_tell(pipc__ucx_net_t *net, pipc_status_t status, const char *
                              sizeof(number) + strlen(net->last_words + sizeof(number)));
 }
 
-void pipc__ucx_net_lost(pipc__ucx_peer_t *peer)
+/* net->failed becomes: @peer, which is broken, is lost; the others are told. */
+static void lost(pipc__ucx_peer_t *peer)
 {
     pipc__ucx_net_t *net = peer->net;
     char text[PIPC__ERROR_MAX];
@@ -54,14 +55,16 @@ void pipc__ucx_net_lost(pipc__ucx_peer_t *peer)
     pipc__ucx_net_tell(net, PIPC_ERR_PEER_LOST, text);
 }
 
+/* By the clock alone a process that did not run meanwhile would give no time at all: the reason is
+ * in the kernel's buffers then. */
 void pipc__ucx_net_missed(pipc__ucx_peer_t *peer)
 {
     int64_t now = pipc__ucx_now_msec();
 
     if (!peer->missed)
         peer->missed = now;
-    if (peer->silent || now - peer->missed >= REASON_MSEC)
-        pipc__ucx_net_lost(peer);
+    if (peer->silent || (peer->net->read && now - peer->missed >= REASON_MSEC))
+        lost(peer);
 }
 
 /* The watch's connection broke. If the peer was heard since it was a bad moment: another one. */
@@ -98,10 +101,14 @@ static void look(pipc__ucx_net_t *net)
 /* Not for ever: what has come must be added up, too. */
 void pipc__ucx_work(pipc__ucx_side_t *side)
 {
+    bool more = true;
+
     if (!side->worker)
         return;
-    for (int i = 0; i < AT_ONCE && side->net->lib.worker_progress(side->worker); i++)
-        ;
+    for (int i = 0; more && i < AT_ONCE; i++)
+        more = side->net->lib.worker_progress(side->worker);
+    if (side == &side->net->data)
+        side->net->read = !more;
 }
 
 void pipc__ucx_work_all(pipc__ucx_net_t *net)

@@ -59,6 +59,7 @@ struct pipc__ucx_net {
     pipc__error_t told;   /* what another node said */
     char last_words[PIPC__ERROR_MAX];
     unsigned int turns, busy;
+    bool read;     /* data had nothing left to do in the last turn: all that had come was taken */
     void *control; /* the receive that waits for a control message */
     bool deaf;     /* none waits any more */
     char text[PIPC__ERROR_MAX];
@@ -77,9 +78,6 @@ void pipc__ucx_net_heard(pipc__ucx_peer_t *peer);
 /* Let UCX work, and look after the endpoints. */
 void pipc__ucx_net_progress(pipc__ucx_net_t *net);
 
-/* net->failed becomes: @peer, which is broken, is lost; the others are told. */
-void pipc__ucx_net_lost(pipc__ucx_peer_t *peer);
-
 /* A job waits for @peer, which is broken. It is lost, unless somebody soon says a better reason: it
  * may have gone because it lost another one. */
 void pipc__ucx_net_missed(pipc__ucx_peer_t *peer);
@@ -93,7 +91,8 @@ void pipc__ucx_net_rest(pipc__ucx_net_t *net, int usec);
  * at most a second for the own words to be sent, for nobody's answer. */
 void pipc__ucx_net_close(pipc__ucx_net_t *net);
 
-/* @request has ended, or will have soon: free it, with its receive taken back. */
+/* @request has ended, or will have soon: free it, with its receive taken back. NULL and errors are
+ * allowed. */
 void pipc__ucx_net_drop(pipc__ucx_net_t *net, void *request);
 
 #endif

@@ -1,12 +1,12 @@
 /* tests/unit/ranks.c - see ranks.h */
 #include "tests/unit/ranks.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,31 +65,35 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* These alone: the caller may have other children. */
 static int reap(const pid_t *pid, int n, int seconds, int *exits)
 {
     double end = now() + seconds;
+    bool running[PIPC__RANKS_MAX];
     int left = n;
 
+    for (int r = 0; r < n; r++)
+        running[r] = true;
     while (left && now() < end) {
-        int status;
-        pid_t p = waitpid(-1, &status, WNOHANG);
-        if (p <= 0) {
-            usleep(1000);
-            continue;
+        for (int r = 0; r < n; r++) {
+            int status;
+            if (!running[r] || waitpid(pid[r], &status, WNOHANG) != pid[r])
+                continue;
+            exits[r] = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+            running[r] = false;
+            left--;
         }
-        for (int r = 0; r < n; r++)
-            if (pid[r] == p) {
-                exits[r] = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-                left--;
-            }
+        if (left)
+            usleep(1000);
     }
     if (!left)
         return 0;
     fprintf(stderr, "# ranks: %d of %d still ran after %d s\n", left, n, seconds);
     for (int r = 0; r < n; r++)
-        kill(pid[r], SIGKILL);
-    while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
-        ;
+        if (running[r]) {
+            kill(pid[r], SIGKILL);
+            waitpid(pid[r], NULL, 0);
+        }
     return 255;
 }
 
@@ -97,7 +101,8 @@ int ranks_run_each(int n, int (*body)(ranks_t *all, int rank, void *arg), void *
                    int *exits)
 {
     pid_t pid[PIPC__RANKS_MAX];
-    ranks_t *all = mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ranks_t *all =
+        mmap(NULL, sizeof(*all), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
     if (all == MAP_FAILED)
         abort();
