@@ -31,7 +31,7 @@ struct pipc__rail {
     unsigned int seed;
 };
 
-static int rests;
+static int longest;
 
 static size_t net_bytes(int nodes, size_t bytes)
 {
@@ -69,9 +69,9 @@ pipc__rail_t *rail_fake_open(rail_fake_t *net, int l, int node, int slow)
     return r;
 }
 
-int rail_fake_rests(void)
+int rail_fake_longest_rest(void)
 {
-    return rests;
+    return longest;
 }
 
 static end_t *end_of(const pipc__rail_t *r, int node)
@@ -149,7 +149,7 @@ static pipc_status_t poll_jobs(pipc__rail_t *r, int id, bool *done, pipc__error_
 static void rest(pipc__rail_t *r, int usec)
 {
     (void)r;
-    rests++;
+    longest = usec > longest ? usec : longest;
     usleep((unsigned int)usec);
 }
 

@@ -23,8 +23,8 @@ void rail_fake_free(rail_fake_t *net);
  * this one. */
 pipc__rail_t *rail_fake_open(rail_fake_t *net, int l, int node, int slow);
 
-/* How often this process has rested. */
-int rail_fake_rests(void);
+/* The longest rest that this process was asked for, in usec. */
+int rail_fake_longest_rest(void);
 
 extern const pipc__rail_ops_t pipc__rail_fake;
 
