@@ -1,4 +1,5 @@
-/* comm/build.h - what create.c carries from step to step, and the steps that have files of their own.
+/* comm/build.h - what create.c carries from step to step, and the steps that have files of their
+ * own.
  */
 #ifndef PIPC_COMM_BUILD_H
 #define PIPC_COMM_BUILD_H

@@ -83,8 +83,8 @@ static pipc_status_t map_peers(pipc__making_t *b, pipc_status_t own, pipc__error
     if (!st)
         st = own;
     if (!st)
-        st = c->exec->ops->connect(c->exec, b->self, n,
-                                   (const uint8_t(*)[PIPC__HANDLE_MAX])memory, err);
+        st = c->exec->ops->connect(c->exec, b->self, n, (const uint8_t(*)[PIPC__HANDLE_MAX])memory,
+                                   err);
     if (b->can_vote) /* collective: also where connect failed */
         st = pipc__paths_find(&c->paths, c->exec, b->all, b->self, n, st, pipc__environment, err);
     if (!st) {

@@ -1,5 +1,5 @@
-/* comm/build_own.c - the own rank of a communicator that is being created: what it wants, and what it
- * has. See build.h */
+/* comm/build_own.c - the own rank of a communicator that is being created: what it wants, and what
+ * it has. See build.h */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,8 @@ static pipc_status_t choose_exec(pipc__making_t *b, pipc__error_t *err)
         break;
 #else
     case PIPC_BACKEND_CUDA:
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "this pcie-ipc was built without CUDA; configure "
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                          "this pcie-ipc was built without CUDA; configure "
                           "it with --with-cuda, or ask for the CPU backend");
 #endif
     case PIPC_BACKEND_CPU:
@@ -42,7 +43,8 @@ static pipc_status_t choose_exec(pipc__making_t *b, pipc__error_t *err)
 #endif
         break;
     default:
-        return pipc__fail(err, PIPC_ERR_INVALID, "backend %d does not exist", (int)b->config.asked.backend);
+        return pipc__fail(err, PIPC_ERR_INVALID, "backend %d does not exist",
+                          (int)b->config.asked.backend);
     }
     return PIPC_OK;
 }
@@ -64,7 +66,8 @@ static pipc_status_t choose_kind(pipc__making_t *b, pipc__error_t *err)
     }
     if (b->kind >= 0)
         return PIPC_OK;
-    return pipc__fail(err, PIPC_ERR_INVALID, "no plan is called \"%.100s\"; use one of %s", plan, names);
+    return pipc__fail(err, PIPC_ERR_INVALID, "no plan is called \"%.100s\"; use one of %s", plan,
+                      names);
 }
 
 pipc_status_t pipc__making_choose(pipc__making_t *b, pipc__error_t *err)
@@ -72,7 +75,8 @@ pipc_status_t pipc__making_choose(pipc__making_t *b, pipc__error_t *err)
     pipc_status_t st = choose_exec(b, err);
 
     if (!b->config.asked.staging_bytes)
-        b->config.asked.staging_bytes = pipc__making_on_gpu(b) ? DEFAULT_STAGING_CUDA : DEFAULT_STAGING_CPU;
+        b->config.asked.staging_bytes =
+            pipc__making_on_gpu(b) ? DEFAULT_STAGING_CUDA : DEFAULT_STAGING_CPU;
     return st ? st : choose_kind(b, err);
 }
 
@@ -85,13 +89,16 @@ pipc_status_t pipc__making_own(pipc__making_t *b, pipc__error_t *err)
     pipc_comm_t *c = b->comm;
 
     if (b->n > PIPC__RANKS_MAX)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "a communicator has at most %d ranks on a node, "
-                          "and there are %d; start fewer (--ntasks-per-node)", PIPC__RANKS_MAX, b->n);
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                          "a communicator has at most %d ranks on a node, "
+                          "and there are %d; start fewer (--ntasks-per-node)",
+                          PIPC__RANKS_MAX, b->n);
     pipc_status_t st = pipc__control_create(&c->ctl, &control, err);
     if (st)
         return st;
     memcpy(b->mine.control, &control, sizeof(control));
-    st = b->exec->create(&c->exec, c->ctl, b->config.asked.staging_bytes, b->mine.memory, &place, err);
+    st = b->exec->create(&c->exec, c->ctl, b->config.asked.staging_bytes, b->mine.memory, &place,
+                         err);
     if (st)
         return st;
     snprintf(b->mine.bdf, sizeof(b->mine.bdf), "%s", place.bdf);
@@ -122,5 +129,6 @@ void pipc__making_introduce(pipc__making_t *b)
     m->path = b->config.asked.path;
     m->digest = pipc__hash(PIPC__HASH_INIT, &b->kind, sizeof(b->kind));
     m->digest = pipc__hash(m->digest, &b->config.asked.sms, sizeof(b->config.asked.sms));
-    m->digest = pipc__hash(m->digest, &b->config.asked.leave_nccl, sizeof(b->config.asked.leave_nccl));
+    m->digest =
+        pipc__hash(m->digest, &b->config.asked.leave_nccl, sizeof(b->config.asked.leave_nccl));
 }

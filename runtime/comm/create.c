@@ -3,8 +3,8 @@
  *     own page, own staging ----> record --exchange--> everybody's records --judge-->
  *     map pages, start watchdog, probe paths, shape, plans, map staging --vote--> communicator
  *
- * That is for the ranks of a node. Where a group may be on several nodes, they are found before, and
- * vote after it: see rails.h.
+ * That is for the ranks of a node. Where a group may be on several nodes, they are found before,
+ * and vote after it: see rails.h.
  *
  * Whatever fails before the exchange travels in the record, whatever fails after it in the vote, so
  * that all ranks succeed or all fail and none waits for one that gave up.
@@ -32,9 +32,10 @@ static pipc_status_t find_node(pipc__making_t *b, pipc__error_t *err)
     if (b->group.one_node)
         return PIPC_OK;
     if (b->group.job_size > b->group.size)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "a communicator has at most %d ranks, the job has "
-                          "%d; make one a node (scope node, or --per-node)", PIPC__GROUP_MAX,
-                          b->group.job_size);
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                          "a communicator has at most %d ranks, the job has "
+                          "%d; make one a node (scope node, or --per-node)",
+                          PIPC__GROUP_MAX, b->group.job_size);
     pipc__card_from(&card, &b->mine, pipc__environment("UCX_NET_DEVICES"));
     pipc_status_t st = pipc__rails_find(&b->comm->rails, b->ops, b->xchg, &b->group, &card, err);
     b->n = nodes->local_size;
@@ -103,7 +104,8 @@ static pipc_status_t build_from(pipc__making_t *b, pipc_status_t made, pipc__err
     if (judged)
         st = pipc__making_node(b, st, err);
     if (spans)
-        st = pipc__rails_vote(&c->rails, b->ops, b->xchg, digest_of_nodes(c), c->table_from, st, err);
+        st = pipc__rails_vote(&c->rails, b->ops, b->xchg, digest_of_nodes(c), c->table_from, st,
+                              err);
     return st;
 }
 
@@ -166,7 +168,8 @@ static pipc_status_t create(pipc_comm_t **comm, const pipc_comm_config_t *config
     st = build(&b, err);
     b.comm->recs = b.all;
     if (!st && b.comm->leaves && pipc__choose_leaves_all(b.comm)) {
-        st = pipc__fail(err, PIPC_LEFT, "the table (%s) gives every size to NCCL", b.comm->table_from);
+        st = pipc__fail(err, PIPC_LEFT, "the table (%s) gives every size to NCCL",
+                        b.comm->table_from);
         pipc_comm_destroy(b.comm);
         return st;
     }

@@ -56,9 +56,9 @@ static pipc_status_t choose_engine(pipc__rails_t *r, const pipc__card_t *cards, 
     r->ops = engine(a->backend, &why);
     if (r->ops)
         return PIPC_OK;
-    return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "ranks %d and %d are on different nodes (%.*s, %.*s): %s",
-                      a->rank, b->rank, (int)sizeof(a->host) - 1, a->host, (int)sizeof(b->host) - 1,
-                      b->host, why);
+    return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                      "ranks %d and %d are on different nodes (%.*s, %.*s): %s", a->rank, b->rank,
+                      (int)sizeof(a->host) - 1, a->host, (int)sizeof(b->host) - 1, b->host, why);
 }
 
 static pipc_status_t note_ends(pipc__rails_t *r, const pipc__card_t *cards, pipc__error_t *err)
@@ -217,12 +217,13 @@ pipc_status_t pipc__ballots_judge(const pipc__ballot_t *all, int n, int self, pi
                               TEXT(all[k].host), TEXT(all[k].reason));
     for (int k = 0; k < n; k++)
         if (all[k].digest != mine->digest)
-            return pipc__fail(err, PIPC_ERR_MISMATCH,
-                              "rank %d on %.*s has another table (%.*s) than rank %d on %.*s (%.*s); "
-                              "give every node the same pcie-ipc and the same file, or set "
-                              "PCIE_IPC_TABLE=none",
-                              all[k].rank, TEXT(all[k].host), TEXT(all[k].from), mine->rank,
-                              TEXT(mine->host), TEXT(mine->from));
+            return pipc__fail(
+                err, PIPC_ERR_MISMATCH,
+                "rank %d on %.*s has another table (%.*s) than rank %d on %.*s (%.*s); "
+                "give every node the same pcie-ipc and the same file, or set "
+                "PCIE_IPC_TABLE=none",
+                all[k].rank, TEXT(all[k].host), TEXT(all[k].from), mine->rank, TEXT(mine->host),
+                TEXT(mine->from));
     return PIPC_OK;
 }
 

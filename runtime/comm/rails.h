@@ -25,7 +25,7 @@ typedef struct pipc__rail_end {
 } pipc__rail_end_t;
 
 typedef struct pipc__rails {
-    pipc__nodes_t nodes;   /* n <= 1: one node, and nothing of the rest */
+    pipc__nodes_t nodes; /* n <= 1: one node, and nothing of the rest */
     const pipc__rail_ops_t *ops;
     pipc__rail_t *rail;    /* the own end, until the executor has it; NULL: on none */
     pipc__rail_end_t *end; /* [node * nodes.nrails + rail] */

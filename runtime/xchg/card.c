@@ -13,7 +13,8 @@ void pipc__card_from(pipc__card_t *card, const pipc__record_t *rec, const char *
     card->bytes = sizeof(*card);
     card->version = rec->version;
     card->status = rec->status;
-    snprintf(card->reason, sizeof(card->reason), "%.*s", (int)sizeof(card->reason) - 1, rec->reason);
+    snprintf(card->reason, sizeof(card->reason), "%.*s", (int)sizeof(card->reason) - 1,
+             rec->reason);
     card->rank = rec->rank;
     card->size = rec->size;
     card->backend = rec->backend;
@@ -28,10 +29,11 @@ void pipc__card_from(pipc__card_t *card, const pipc__record_t *rec, const char *
 static pipc_status_t judge_one(const pipc__card_t *c, int i, pipc__error_t *err)
 {
     if (c->magic != PIPC__RECORD_MAGIC)
-        return pipc__fail(err, PIPC_ERR_MISMATCH,
-                          "rank %d sent something that is no pcie-ipc record; run the same pcie-ipc "
-                          "on every node",
-                          i);
+        return pipc__fail(
+            err, PIPC_ERR_MISMATCH,
+            "rank %d sent something that is no pcie-ipc record; run the same pcie-ipc "
+            "on every node",
+            i);
     if (c->version != PIPC__RECORD_VERSION || c->bytes != sizeof(*c))
         return pipc__fail(err, PIPC_ERR_MISMATCH,
                           "rank %d speaks record version %u of %u bytes, this rank version %d of "
@@ -46,9 +48,9 @@ static pipc_status_t judge_one(const pipc__card_t *c, int i, pipc__error_t *err)
 static pipc_status_t judge_choice(const pipc__card_t *c, const pipc__card_t *first,
                                   pipc__error_t *err)
 {
-    const char *what = pipc__wishes_differ(c->backend != first->backend,
-                                           c->staging_bytes != first->staging_bytes,
-                                           c->path != first->path, c->digest != first->digest);
+    const char *what =
+        pipc__wishes_differ(c->backend != first->backend, c->staging_bytes != first->staging_bytes,
+                            c->path != first->path, c->digest != first->digest);
 
     if (!what)
         return PIPC_OK;

@@ -14,10 +14,10 @@
 /* Fixed widths, no padding, as record.h says. */
 typedef struct pipc__card {
     uint32_t magic;
-    uint32_t bytes;   /* sizeof(pipc__card_t) */
-    uint32_t version; /* PIPC__RECORD_VERSION */
-    uint32_t status;  /* pipc_status_t of what was asked for */
-    char reason[112]; /* why status is not PIPC_OK */
+    uint32_t bytes;     /* sizeof(pipc__card_t) */
+    uint32_t version;   /* PIPC__RECORD_VERSION */
+    uint32_t status;    /* pipc_status_t of what was asked for */
+    char reason[112];   /* why status is not PIPC_OK */
     int32_t rank, size; /* in the job */
     uint32_t backend, path;
     char host[64];

@@ -101,5 +101,6 @@ void pipc__nodes_free(pipc__nodes_t *nodes)
 
 int pipc__nodes_owner(const pipc__nodes_t *nodes, int node, int rail)
 {
-    return nodes->member[nodes->first[node] + rail * pipc__nodes_ranks(nodes, node) / nodes->nrails];
+    return nodes
+        ->member[nodes->first[node] + rail * pipc__nodes_ranks(nodes, node) / nodes->nrails];
 }

@@ -1,9 +1,9 @@
 /* xchg/nodes.h - which ranks are together on a node, and which of them are on rails.
  *
- *     ranks     0 1 2 3 4 5 6       node 0 is rank 0's, the next one that of the lowest rank not on it
- *     hosts     a b a b a b a       node 0 {0 2 4 6}, node 1 {1 3 5}
- *     rails     3                   the fewest ranks that a node has
- *     owners    0 2 4 | 1 3 5       rail l of a node with n ranks: its rank number l * n / rails
+ *     ranks     0 1 2 3 4 5 6       node 0 is rank 0's, the next one that of the lowest rank not on
+ * it hosts     a b a b a b a       node 0 {0 2 4 6}, node 1 {1 3 5} rails     3 the fewest ranks
+ * that a node has owners    0 2 4 | 1 3 5       rail l of a node with n ranks: its rank number l *
+ * n / rails
  *
  * Ranks of a node stand in the order of their own numbers, whatever the job's distribution was.
  */

@@ -1,5 +1,5 @@
-/* tests/unit/nodes.c - which ranks are on which node and rail; what cards and votes of several nodes
- * come to. All in tables: the same goes over real exchanges in tests/cluster/50-nodes.t */
+/* tests/unit/nodes.c - which ranks are on which node and rail; what cards and votes of several
+ * nodes come to. All in tables: the same goes over real exchanges in tests/cluster/50-nodes.t */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,15 +31,15 @@ static const struct {
 } places[] = {
     {"a", 0, 1, 0, 0, 1, 1, 1, 0, "0"},
     {"aa", 1, 1, 0, 1, 2, 2, 2, 1, "01"},
-    {"ab", 1, 2, 1, 0, 1, 1, 1, 0, "0 1"},        /* the rail alone */
+    {"ab", 1, 2, 1, 0, 1, 1, 1, 0, "0 1"}, /* the rail alone */
     {"aabb", 3, 2, 1, 1, 2, 2, 2, 1, "01 23"},
-    {"abab", 2, 2, 0, 1, 2, 2, 2, 1, "02 13"},    /* srun -m cyclic */
-    {"baab", 1, 2, 1, 0, 2, 2, 2, 0, "03 12"},    /* nodes by their lowest rank, not by name */
+    {"abab", 2, 2, 0, 1, 2, 2, 2, 1, "02 13"},      /* srun -m cyclic */
+    {"baab", 1, 2, 1, 0, 2, 2, 2, 0, "03 12"},      /* nodes by their lowest rank, not by name */
     {"aaaabbb", 1, 2, 0, 1, 4, 3, 4, 1, "012 456"}, /* rank 3 of the larger node is on none */
     {"aaaabbb", 3, 2, 0, 3, 4, 3, 4, -1, "012 456"},
     {"aaaab", 3, 2, 0, 3, 4, 1, 4, -1, "0 4"},
     {"aaaabbc", 2, 3, 0, 2, 4, 1, 4, -1, "0 4 6"},
-    {"aaaabb", 2, 2, 0, 2, 4, 2, 4, 1, "02 45"},  /* owner l * n / rails */
+    {"aaaabb", 2, 2, 0, 2, 4, 2, 4, 1, "02 45"}, /* owner l * n / rails */
     {"abcdabcd", 6, 4, 2, 1, 2, 2, 2, 1, "04 15 26 37"},
 };
 
@@ -63,7 +63,8 @@ static void ranks_find_their_nodes(void **state)
         pipc__error_t err;
         char owners[64];
         deal(cards, places[i].hosts);
-        assert_int_equal(pipc__nodes_find(&n, cards, (int)strlen(places[i].hosts), places[i].self, &err), 0);
+        assert_int_equal(
+            pipc__nodes_find(&n, cards, (int)strlen(places[i].hosts), places[i].self, &err), 0);
         list_owners(&n, owners);
         if (n.n != places[i].n || n.self != places[i].node ||
             n.local_rank != places[i].local_rank || n.local_size != places[i].local_size ||
@@ -115,18 +116,39 @@ static void many_nodes(void **state)
 
 /* --- cards ------------------------------------------------------------------------------------ */
 
-static void no_fault(pipc__card_t *c) { (void)c; }
-static void garbage(pipc__card_t *c) { memset(c, 0x20, sizeof(*c)); }
-static void newer(pipc__card_t *c) { c->version++; }
-static void longer(pipc__card_t *c) { c->bytes += 8; }
+static void no_fault(pipc__card_t *c)
+{
+    (void)c;
+}
+static void garbage(pipc__card_t *c)
+{
+    memset(c, 0x20, sizeof(*c));
+}
+static void newer(pipc__card_t *c)
+{
+    c->version++;
+}
+static void longer(pipc__card_t *c)
+{
+    c->bytes += 8;
+}
 static void endless(pipc__card_t *c)
 {
     c->status = PIPC_ERR_INVALID;
     memset(c->reason, 'x', sizeof(c->reason)); /* not ended: must not be read beyond */
 }
-static void other_plan(pipc__card_t *c) { c->digest ^= 1; }
-static void other_backend(pipc__card_t *c) { c->backend ^= 1; }
-static void other_staging(pipc__card_t *c) { c->staging_bytes ^= 1; }
+static void other_plan(pipc__card_t *c)
+{
+    c->digest ^= 1;
+}
+static void other_backend(pipc__card_t *c)
+{
+    c->backend ^= 1;
+}
+static void other_staging(pipc__card_t *c)
+{
+    c->staging_bytes ^= 1;
+}
 
 static const struct {
     void (*inject)(pipc__card_t *c);
@@ -171,7 +193,8 @@ static void votes_are_judged(void **state)
     all[2].digest = 8;
     snprintf(all[2].from, sizeof(all[2].from), "/etc/x.table");
     assert_int_equal(pipc__ballots_judge(all, 3, 1, &err), PIPC_ERR_MISMATCH);
-    assert_non_null(strstr(err.text, "rank 8 on n3 has another table (/etc/x.table) than rank 4 on n2"));
+    assert_non_null(
+        strstr(err.text, "rank 8 on n3 has another table (/etc/x.table) than rank 4 on n2"));
     all[0].status = PIPC_ERR_NOMEM; /* says more than a table does */
     memset(all[0].reason, 'x', sizeof(all[0].reason));
     assert_int_equal(pipc__ballots_judge(all, 3, 1, &err), PIPC_ERR_NOMEM);
@@ -181,8 +204,10 @@ static void votes_are_judged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ranks_find_their_nodes), cmocka_unit_test(a_node_is_a_boot_and_a_name),
-        cmocka_unit_test(many_nodes),             cmocka_unit_test(cards_are_judged),
+        cmocka_unit_test(ranks_find_their_nodes),
+        cmocka_unit_test(a_node_is_a_boot_and_a_name),
+        cmocka_unit_test(many_nodes),
+        cmocka_unit_test(cards_are_judged),
         cmocka_unit_test(votes_are_judged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,8 +26,7 @@ pipc_status_t bench_meet(pipc_comm_t *c, pipc__error_t *err)
 static pipc_status_t greatest_some(pipc_comm_t *c, double *values, int n, pipc__error_t *err)
 {
     double all[PIPC__RANKS_MAX * MOST];
-    pipc_status_t st =
-        pipc__control_gather(c->ctl, values, (size_t)n * sizeof(double), all, err);
+    pipc_status_t st = pipc__control_gather(c->ctl, values, (size_t)n * sizeof(double), all, err);
 
     for (int i = 0; !st && i < n; i++)
         for (int r = 0; r < c->local_size; r++)
@@ -77,8 +76,7 @@ pipc_status_t bench_compare(pipc_comm_t *c, const uint64_t *value, int n, bool *
                             pipc__error_t *err)
 {
     uint64_t all[PIPC__RANKS_MAX * MOST], least[MOST], most[MOST];
-    pipc_status_t st =
-        pipc__control_gather(c->ctl, value, (size_t)n * sizeof(*value), all, err);
+    pipc_status_t st = pipc__control_gather(c->ctl, value, (size_t)n * sizeof(*value), all, err);
 
     memcpy(least, value, (size_t)n * sizeof(*value));
     memcpy(most, value, (size_t)n * sizeof(*value));
@@ -87,7 +85,6 @@ pipc_status_t bench_compare(pipc_comm_t *c, const uint64_t *value, int n, bool *
     if (!st)
         st = over_nodes(c, most, (size_t)n, PIPC_U64, PIPC_MAX, err);
     for (int i = 0; !st && i < n; i++)
-        differs[i] =
-            differs_here(c, all, n, i) || least[i] != value[i] || most[i] != value[i];
+        differs[i] = differs_here(c, all, n, i) || least[i] != value[i] || most[i] != value[i];
     return st;
 }
