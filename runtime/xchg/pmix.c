@@ -42,19 +42,39 @@ static pipc_status_t get_u32(const pmix_proc_t *proc, const char *key, int *out,
     return right ? PIPC_OK : pipc__fail(err, PIPC_ERR_EXCHANGE, "%s has an unexpected type", key);
 }
 
-static pipc_status_t local_peers(const pmix_proc_t *job, pipc__xchg_t *x, pipc__error_t *err)
+/* PMIx's list of this node's ranks; 0 where it is none. */
+static int list_peers(const pmix_proc_t *me, int rank[PIPC__GROUP_MAX], pipc__error_t *err)
 {
     pmix_value_t *v = NULL;
-    pmix_status_t rc = PMIx_Get(job, PMIX_LOCAL_PEERS, NULL, 0, &v);
+    pmix_proc_t job;
 
-    if (rc != PMIX_SUCCESS)
-        return fail_pmix(err, rc, "PMIx_Get(PMIX_LOCAL_PEERS)");
-    x->size = v->type == PMIX_STRING ? pipc__parse_ranks(v->data.string, x->rank) : -1;
+    PMIX_LOAD_PROCID(&job, me->nspace, PMIX_RANK_WILDCARD);
+    pmix_status_t rc = PMIx_Get(&job, PMIX_LOCAL_PEERS, NULL, 0, &v);
+    if (rc != PMIX_SUCCESS) {
+        fail_pmix(err, rc, "PMIx_Get(PMIX_LOCAL_PEERS)");
+        return 0;
+    }
+    int n = v->type == PMIX_STRING ? pipc__parse_ranks(v->data.string, rank) : -1;
     PMIX_VALUE_RELEASE(v);
-    if (x->size > 0)
-        return PIPC_OK;
-    return pipc__fail(err, PIPC_ERR_EXCHANGE, "PMIX_LOCAL_PEERS is no list of at most %d ranks",
-                      PIPC__GROUP_MAX);
+    if (n <= 0)
+        pipc__fail(err, PIPC_ERR_EXCHANGE, "PMIX_LOCAL_PEERS is no list of at most %d ranks",
+                   PIPC__GROUP_MAX);
+    return n > 0 ? n : 0;
+}
+
+/* Does PMIx, too, have whom[n] on this node? Several slurmd on one host are several nodes to it, and
+ * what is put for the node alone does not come to the others. */
+static bool has_near(const pipc__xchg_t *x, const int *whom, int n)
+{
+    int *peer = malloc(PIPC__GROUP_MAX * sizeof(*peer)), found = 0;
+    pipc__error_t ignored;
+    int npeers = peer ? list_peers(&x->me, peer, &ignored) : 0;
+
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < npeers; k++)
+            found += peer[k] == x->rank[whom[i]];
+    free(peer);
+    return found == n;
 }
 
 static pipc_status_t find_group(pipc__xchg_t *x, pipc__scope_t scope, pipc__group_t *g,
@@ -71,9 +91,9 @@ static pipc_status_t find_group(pipc__xchg_t *x, pipc__scope_t scope, pipc__grou
         return st;
     g->one_node = scope == PIPC__SCOPE_NODE || local == g->job_size;
     if (scope == PIPC__SCOPE_NODE) {
-        st = local_peers(&job, x, err);
-        if (st)
-            return st;
+        x->size = list_peers(&x->me, x->rank, err);
+        if (!x->size)
+            return err->status;
     } else {
         /* A job larger than a group still exchanges: its first ranks are enough to say why not. */
         x->size = g->job_size < PIPC__GROUP_MAX ? g->job_size : PIPC__GROUP_MAX;
@@ -115,11 +135,11 @@ static pipc_status_t pmix_open(pipc__xchg_t **out, const pipc__xchg_want_t *want
     return PIPC_OK;
 }
 
-/* What is @near stays on the node: nothing of it goes with the fence. */
-static pipc_status_t put_and_fence(const char *key, const void *mine, size_t bytes, bool near,
+/* The fence brings it to every node; what is @local is for the own one alone, and stays there. */
+static pipc_status_t put_and_fence(const char *key, const void *mine, size_t bytes, bool local,
                                    pipc__error_t *err)
 {
-    bool collect = !near;
+    bool collect = !local;
     pmix_info_t info;
     pmix_value_t v;
 
@@ -130,7 +150,7 @@ static pipc_status_t put_and_fence(const char *key, const void *mine, size_t byt
     if (!v.data.bo.bytes)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a record");
     memcpy(v.data.bo.bytes, mine, bytes);
-    pmix_status_t rc = PMIx_Put(near ? PMIX_LOCAL : PMIX_GLOBAL, key, &v);
+    pmix_status_t rc = PMIx_Put(local ? PMIX_LOCAL : PMIX_GLOBAL, key, &v);
     PMIX_VALUE_DESTRUCT(&v);
     if (rc != PMIX_SUCCESS)
         return fail_pmix(err, rc, "PMIx_Put");
@@ -199,7 +219,7 @@ static pipc_status_t pmix_pick(pipc__xchg_t *x, const void *mine, size_t bytes, 
     char key[32];
 
     next_key(key);
-    pipc_status_t st = put_and_fence(key, mine, bytes, near, err);
+    pipc_status_t st = put_and_fence(key, mine, bytes, near && has_near(x, whom, n), err);
     for (int i = 0; !st && i < n; i++)
         st = get_record(x, x->rank[whom[i]], key, 0, room, (char *)out + (size_t)i * room, err);
     return st;

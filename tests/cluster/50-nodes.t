@@ -25,7 +25,7 @@ all_zero() {
 # --- right results: types, operations, sizes, nodes, ranks
 
 test_expect_success 'every type and operation, 2 nodes of 2 ranks' '
-    srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 72 -e 72000 -f 1000 -d all -o all -n 1 -w 0 >out && all_zero out 100'
+    srun -w n1,n2 -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 72 -e 72000 -f 1000 -d all -o all -n 1 -w 0 >out && all_zero out 100'
 like 'the benchmark names the nodes and the rails' "$(cat out)" 'nodes  2 nodes of 2 ranks, 2 rails'
 like 'and their ends' "$(cat out)" 'rail  1  rank 1 on n1 \(any device\) - rank 3 on n2'
 
@@ -41,7 +41,7 @@ test_expect_success '64 MB on 2 nodes of 2, in place and not' '
     srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 64M -e 64M -n 1 -w 0 >out && all_zero out 1'
 
 test_expect_success 'ranks of a node in any order: cyclic' '
-    srun -N3 -n6 --ntasks-per-node=2 -m cyclic pcie-ipc-bench -b 1000 -e 1000000 -f 10 -n 1 >out && all_zero out 4 &&
+    srun -w n1,n2,n3 -N3 -n6 --ntasks-per-node=2 -m cyclic pcie-ipc-bench -b 1000 -e 1000000 -f 10 -n 1 >out && all_zero out 4 &&
     grep -q "rail  1  rank 3 on n1 .* rank 4 on n2 .* rank 5 on n3" out'
 
 test_expect_success 'nodes of 4, 2 and 1 ranks' '
@@ -64,6 +64,10 @@ test_expect_success 'a job of two components' '
 srun --het-group=0,1 pcie-ipc-bench -b 4 -e 4M -f 32 -n 1
 END
     id=$(sbatch --parsable -o het.out het.sh) && wait_job "$id" "COMPLETED|FAILED" && cat het.out && all_zero het.out 5'
+
+test_expect_success 'two slurmd of one host are two nodes to PMIx, and one that shares memory' '
+    srun -N2 -n4 --ntasks-per-node=2 unshare --uts sh -c "hostname one; exec pcie-ipc-bench -b 8 -e 1M -f 32 -n 1" >out &&
+    all_zero out 4 && test "$(grep -c "rank .* on one" out)" = 4 && ! grep -q rail out'
 
 test_expect_success 'an unprivileged user gets the same' '
     as_user srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 8 -e 64K -f 64 -n 2 >out && all_zero out 3'
@@ -109,7 +113,8 @@ wire() {
     local calls=$((64 * 1024 * 1024 / $3)) before after want sent got
     want=$((2 * ($1 - 1) * $3 / $1))
     before=$(net_bytes n1)
-    srun -N"$1" -n$(($1 * $2)) --ntasks-per-node="$2" ./faults --bytes "$3" --calls "$calls" >out || return
+    # Nodes by name: the job before may not have left n1 yet.
+    srun -w "n[1-$1]" -N"$1" -n$(($1 * $2)) --ntasks-per-node="$2" ./faults --bytes "$3" --calls "$calls" >out || return
     after=$(net_bytes n1)
     sent=$(((${after% *} - ${before% *}) / calls)) got=$(((${after#* } - ${before#* }) / calls))
     echo "$1 nodes of $2 ranks, $3 bytes: sent $sent, got $got, want $want"
