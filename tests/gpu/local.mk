@@ -44,7 +44,7 @@ tests_gpu_probe_cuda_perturb_SOURCES = $(PROBE_CUDA_TEST) $(COMM_SOURCES)
 tests_gpu_probe_cuda_perturb_CPPFLAGS = $(libpipc_comm_la_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
 tests_gpu_probe_cuda_perturb_CFLAGS = $(UNIT_CFLAGS)
 tests_gpu_probe_cuda_perturb_LDADD = libpipc-exec-cuda-perturb.la libpipc-exec-perturb.la \
-	libpipc-xchg.la libpipc-tune.la $(UNIT_LIBS)
+	libpipc-rail.la libpipc-xchg.la libpipc-tune.la $(UNIT_LIBS)
 
 # Random calls; what fills and checks them runs on the GPU, too, and rounds as the CPU does.
 if HAVE_CUDA
