@@ -8,7 +8,7 @@ TUNER_SOURCES = \
 # A table names plans, and their names stand with what makes them: the linker drops that again.
 TUNER_PLANS = \
 	runtime/plan/build.c runtime/plan/chains.c runtime/plan/direct.c runtime/plan/generate.c \
-	runtime/plan/host.c runtime/plan/island.c runtime/plan/owners.c runtime/plan/ring.c \
+	runtime/plan/host.c runtime/plan/island.c runtime/plan/nodes.c runtime/plan/owners.c runtime/plan/ring.c \
 	runtime/plan/shape.c runtime/plan/stream.c runtime/plan/text.c \
 	runtime/plan/validate.c
 libnccl_tuner_pcie_ipc_la_SOURCES = $(TUNER_SOURCES) runtime/nccl/tuner/tuner.c \
