@@ -12,8 +12,10 @@ configured() {
         { test -e Makefile || "$top/configure" --quiet --without-cuda --enable-sanitizer="$2"; }
 }
 
-# Long searches through code that other tests run here, too, and scripts that run programs of the shell.
+# Long searches through code that other tests run here, too, scripts that run programs of the shell, and what waits for
+# ranks that stop or networks that are cut, which a machine that does other things at once makes late.
 left_out='tests/unit/sim tests/unit/plan_scale tests/unit/plan_explore tests/unit/topo_sources tests/unit/many.t tests/unit/measure.t'
+left_out="$left_out tests/unit/rail_ucx tests/unit/random_cpu"
 
 # check_units: all others; what they and the sanitizer said, when one failed
 check_units() {
@@ -34,10 +36,10 @@ test_expect_success 'ranks that are threads are clean with thread' '
 # library that has the right one, which is then not taken from there.
 test_expect_success 'a signal with too weak an order is found' '
     ( cd "$build/sanitize-thread" && rm -rf weak && mkdir weak &&
-        sed s/memory_order_release/memory_order_relaxed/ "$top/runtime/exec/cpu.c" >weak/cpu.c &&
-        ! cmp -s weak/cpu.c "$top/runtime/exec/cpu.c" &&
+        sed s/memory_order_release/memory_order_relaxed/ "$top/runtime/exec/cpu_run.c" >weak/cpu_run.c &&
+        ! cmp -s weak/cpu_run.c "$top/runtime/exec/cpu_run.c" &&
         gcc -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Wno-tsan -I. -I"$top" -I"$top/runtime/include" -o weak/test \
-            "$top"/tests/unit/{exec_threads,exec_calls,rank_exec,ranks,values}.c weak/cpu.c \
+            "$top"/tests/unit/{exec_threads,exec_calls,rank_exec,ranks,values}.c weak/cpu_run.c \
             .libs/libpipc-exec.a .libs/libpipc-core.a -lcmocka -ljansson -lpthread &&
         ! ./weak/test >weak/log 2>&1; grep -q "WARNING: ThreadSanitizer: data race" weak/log )'
 done_testing

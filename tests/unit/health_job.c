@@ -69,6 +69,7 @@ static void looks_roll(void **state)
 
 static void looks_of_another_boot_or_machine_are_none(void **state)
 {
+    static const char empty[] = "{\"schema\": 1, \"sysroot\": \"/\", \"looks\": []}";
     uid_t me = geteuid();
     pipc__looks_t looks;
     int dir;
@@ -86,7 +87,7 @@ static void looks_of_another_boot_or_machine_are_none(void **state)
     strcpy(now.boot_id, "another");
     assert_int_equal(pipc__look_keep(dir, "a.json", 0644, tree, &now, NULL), PIPC_OK);
     assert_false(pipc__looks_read(dir, "a.json", me, tree, &looks));
-    tree_put("b.json", "{\"schema\": 1, \"sysroot\": \"/\", \"looks\": []}", 44);
+    tree_put("b.json", empty, sizeof(empty) - 1);
     assert_false(pipc__looks_read(dir, "b.json", me, "/", &looks));
     close(dir);
     pipc__counters_free(&now);
