@@ -75,3 +75,11 @@ bool pipc__findings_from_json(const json_t *json, pipc__findings_t *out)
             return false;
     return pipc__severity_parse(verdict) == out->verdict; /* it is what its findings make it */
 }
+
+bool pipc__json_print(json_t *json, FILE *out)
+{
+    bool printed = json && !json_dumpf(json, out, JSON_INDENT(2) | JSON_ENSURE_ASCII);
+
+    json_decref(json);
+    return fputc('\n', out) != EOF && printed;
+}

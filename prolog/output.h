@@ -7,6 +7,7 @@
 #define PIPC_PROLOG_OUTPUT_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "prolog/judge.h"
@@ -21,5 +22,9 @@ json_t *pipc__findings_to_json(const pipc__findings_t *findings);
 
 /* Back again; false when @json is not of this schema. The caller releases @out, also then. */
 bool pipc__findings_from_json(const json_t *json, pipc__findings_t *out);
+
+/* Print @json, which is released, and a newline. ASCII alone: some of it comes from users, and it
+ * may go to root's terminal. False when it could not be; NULL is allowed and could not. */
+bool pipc__json_print(json_t *json, FILE *out);
 
 #endif

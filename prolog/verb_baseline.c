@@ -69,11 +69,7 @@ static const pipc__cli_t cli = {.name = PIPC__HEALTH_NAME,
 
 static int print_json(json_t *json)
 {
-    int bad = !json || json_dumpf(json, stdout, JSON_INDENT(2));
-
-    json_decref(json);
-    printf("\n");
-    return bad ? PIPC__EXIT_UNKNOWN : PIPC__EXIT_OK;
+    return pipc__json_print(json, stdout) ? PIPC__EXIT_OK : PIPC__EXIT_UNKNOWN;
 }
 
 /* ---- learn --------------------------------------------------------------------------------- */

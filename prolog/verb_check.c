@@ -82,16 +82,6 @@ static const pipc__cli_t cli = {.name = PIPC__HEALTH_NAME,
                                 .output_failed = PIPC__EXIT_UNKNOWN,
                                 .take = take};
 
-static int print_json(const pipc__findings_t *findings)
-{
-    json_t *json = pipc__findings_to_json(findings);
-    int failed = !json || json_dumpf(json, stdout, JSON_INDENT(2));
-
-    json_decref(json);
-    printf("\n");
-    return failed;
-}
-
 /* Findings, and what goes wrong beside them. */
 static int tell(const wants_t *w, const pipc__findings_t *findings)
 {
@@ -101,7 +91,7 @@ static int tell(const wants_t *w, const pipc__findings_t *findings)
     if (w->prometheus &&
         pipc__prometheus_write(w->prometheus, geteuid(), w->source.sysroot, findings, &err))
         status = pipc__verb_failed(&err);
-    if (w->json && print_json(findings))
+    if (w->json && !pipc__json_print(pipc__findings_to_json(findings), stdout))
         status = PIPC__EXIT_UNKNOWN;
     if (!w->json)
         pipc__findings_print(findings, PIPC__OK, stdout);

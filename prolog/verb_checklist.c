@@ -110,11 +110,9 @@ static int print_json(const pipc__line_t *lines)
                       "date", lines[i].date > 0 ? json_integer(lines[i].date) : json_null()));
     json = json_pack("{s:i, s:s, s:o}", "schema", PIPC__SCHEMA, "state",
                      pipc__line_state_name(worst_of(lines)), "lines", list);
-    int bad = !json || json_array_size(list) != PIPC__CHECKLIST_LINES ||
-              json_dumpf(json, stdout, JSON_INDENT(2));
-    json_decref(json);
-    printf("\n");
-    return bad ? PIPC__EXIT_UNKNOWN : exit_status(worst_of(lines));
+    bool whole = json && json_array_size(list) == PIPC__CHECKLIST_LINES;
+    bool printed = pipc__json_print(json, stdout);
+    return whole && printed ? exit_status(worst_of(lines)) : PIPC__EXIT_UNKNOWN;
 }
 
 static int list(const wants_t *w, bool live)

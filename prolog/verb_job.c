@@ -9,6 +9,7 @@
 #include "prolog/job_id.h"
 #include "prolog/snapshot.h"
 #include "prolog/state.h"
+#include "prolog/output.h"
 #include "prolog/verbs.h"
 #include "runtime/base/config.h"
 
@@ -60,10 +61,10 @@ int pipc__verb_job(int argc, char **argv)
         return PIPC__EXIT_UNKNOWN;
     }
     status = PIPC__EXIT_OK;
+    if (w.json && !pipc__json_print(json_incref(report), stdout))
+        status = PIPC__EXIT_UNKNOWN;
     if (!w.json)
         pipc__job_print(report, stdout);
-    else if (json_dumpf(report, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII) || puts("") < 0)
-        status = PIPC__EXIT_UNKNOWN;
     json_decref(report);
     return pipc__cli_finish(&cli, status);
 }

@@ -240,7 +240,6 @@ static CUresult reach(pipc__cuda_exec_t *x, int r, CUdeviceptr *there)
 static pipc__path_state_t open_peer(pipc__cuda_exec_t *x, int r, CUresult *rc)
 {
     const pipc__cuda_handle_t *h = &x->handle[r];
-
     CUdeviceptr there = 0;
 
     *rc = CUDA_SUCCESS;
@@ -375,9 +374,9 @@ void pipc__cuda_unmap_peers(pipc__cuda_exec_t *x)
         if (x->peer[r])
             x->cu->IpcCloseMemHandle(x->peer[r]);
         x->peer[r] = 0;
-        if (r != x->rank)
-            x->args.staging[r] = NULL;
-        if (r != x->rank)
-            pipc__cuda_leave_host(x, r);
+        if (r == x->rank)
+            continue;
+        x->args.staging[r] = NULL;
+        pipc__cuda_leave_host(x, r);
     }
 }

@@ -69,9 +69,27 @@ static void hellos(void **state)
     }
 }
 
+/* Ranks that are threads of one process end in another way than processes do. */
+static void who_shares_a_process(void **state)
+{
+    pipc__hello_t all[3];
+
+    (void)state;
+    for (int r = 0; r < 3; r++) {
+        pipc__hello_fill(&all[r], 1, NULL);
+        all[r].pid = r ? 100 + r : 100;
+        assert_false(pipc__hello_shares(all, r + 1, r));
+    }
+    all[2].pid = 100;
+    assert_true(pipc__hello_shares(all, 3, 0));
+    assert_false(pipc__hello_shares(all, 3, 1));
+    assert_true(pipc__hello_shares(all, 3, 2));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(offers), cmocka_unit_test(hellos)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(offers), cmocka_unit_test(hellos),
+                                       cmocka_unit_test(who_shares_a_process)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
