@@ -50,7 +50,8 @@ static int budget(const pipc__making_t *b)
     return !sms ? x->ops->blocks(x, false) : sms < 0 || sms > all ? all : sms;
 }
 
-/* From here on the executor has the own end of the rail. */
+/* From here on the executor has the own end of the rail. The own staging is the least of all: where
+ * two ranks of the job have other sizes, their cards were refused (pipc__cards_judge()). */
 static void hand_over_rail(pipc__making_t *b)
 {
     pipc__rails_t *r = &b->comm->rails;

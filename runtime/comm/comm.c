@@ -224,6 +224,15 @@ pipc_status_t pipc_comm_abort(pipc_comm_t *c)
     return PIPC_OK;
 }
 
+bool pipc__comm_time_rails(pipc_comm_t *c, pipc__rail_times_t *times)
+{
+    bool can = c->exec->ops->time_rail && pipc__rails_needed(&c->rails);
+
+    if (can)
+        c->exec->ops->time_rail(c->exec, times);
+    return can && c->rails.nodes.rail >= 0;
+}
+
 /* Over nodes: a rank that has its result may still have to send another one what that one's is made
  * of, and must not close its rail before. When this call has ended, every rank has been in it, so
  * all had their results. That it fails says nothing any more: who ends it first may close first. */

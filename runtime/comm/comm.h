@@ -73,4 +73,9 @@ pipc__choice_t pipc__comm_choice(const pipc_comm_t *comm, size_t bytes, bool in_
  * "one-shot/ll". Static. */
 const char *pipc__comm_choice_name(const pipc_comm_t *comm, size_t bytes, bool in_graph);
 
+/* From now on add to @times, the caller's, where the own calls over nodes spend theirs
+ * (pipc__rail_times_t); NULL: no more. False where that can't be told: on one node, on a rank that
+ * is on no rail, and of executors that don't know. No call may be under way. */
+bool pipc__comm_time_rails(pipc_comm_t *comm, pipc__rail_times_t *times);
+
 #endif

@@ -136,7 +136,7 @@ static void populate_op(const pipc__cpu_exec_t *x, const pipc__op_t *op, size_t 
     }
 }
 
-static bool is_on_rail(const pipc__cpu_exec_t *x, const pipc__plan_t *plan)
+bool pipc__cpu_is_on_rail(const pipc__cpu_exec_t *x, const pipc__plan_t *plan)
 {
     for (int l = 0; l < plan->nrails; l++)
         if (pipc__rail_owner(plan->nrails, plan->nranks, l) == x->rank)
@@ -149,7 +149,7 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
     const pipc__cpu_exec_t *x = self(exec);
     size_t bytes = pipc__cpu_slot_bytes(x, plan);
 
-    if (plan->nrails && (!x->rail.nranks || (!x->rail.rail && is_on_rail(x, plan))))
+    if (plan->nrails && (!x->rail.nranks || (!x->rail.rail && pipc__cpu_is_on_rail(x, plan))))
         return pipc__fail(err, PIPC_ERR_INTERNAL, "plan %s has rails, and this rank is on none",
                           plan->name);
     if (!bytes)
@@ -185,6 +185,11 @@ static void set_rail(pipc__exec_t *exec, const pipc__exec_rail_t *rail)
     self(exec)->rail = *rail;
 }
 
+static void time_rail(pipc__exec_t *exec, pipc__rail_times_t *times)
+{
+    self(exec)->times = times;
+}
+
 static pipc_status_t nothing_pending(pipc__exec_t *exec, pipc__error_t *err)
 {
     (void)exec;
@@ -215,6 +220,7 @@ const pipc__exec_ops_t pipc__exec_cpu = {
     .create = create,
     .connect = connect_peers,
     .set_rail = set_rail,
+    .time_rail = time_rail,
     .prepare = prepare,
     .run = run,
     .poll = nothing_pending,

@@ -16,8 +16,9 @@ typedef struct pipc__cpu_exec {
     pipc__exec_t base;
     int rank, size;
     size_t area_bytes, half_bytes, cache_bytes;
-    uint64_t round;         /* last round of the last call, counted over all calls */
-    pipc__exec_rail_t rail; /* nranks 0: none was set */
+    uint64_t round;            /* last round of the last call, counted over all calls */
+    pipc__exec_rail_t rail;    /* nranks 0: none was set */
+    pipc__rail_times_t *times; /* NULL: nobody asks */
     pipc__segment_t own, seg[PIPC__RANKS_MAX];
 } pipc__cpu_exec_t;
 
@@ -53,6 +54,9 @@ static inline char *pipc__cpu_slot(const pipc__cpu_exec_t *x, pipc__ref_t ref, u
 
 /* Bytes of a slot of @plan. */
 size_t pipc__cpu_slot_bytes(const pipc__cpu_exec_t *x, const pipc__plan_t *plan);
+
+/* Is this rank on one of @plan's rails? nodes-one has fewer than the communicator. */
+bool pipc__cpu_is_on_rail(const pipc__cpu_exec_t *x, const pipc__plan_t *plan);
 
 /* A call, from its first step to its last: cpu_run.c. A status leaves jobs of the rail behind. */
 pipc_status_t pipc__cpu_run(pipc__cpu_exec_t *x, const pipc__exec_call_t *call, pipc__error_t *err);

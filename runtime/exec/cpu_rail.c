@@ -25,6 +25,14 @@ void pipc__exec_rail_sum(void *to, const void *from, size_t count, pipc_dtype_t 
     pipc__reduce(&how, to, (const void *const[]){to, from}, count);
 }
 
+uint64_t pipc__cpu_jobs_clock(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 void pipc__cpu_jobs_begin(pipc__cpu_jobs_t *jobs, pipc__cpu_job_t job)
 {
     const pipc__rail_job_t what = {job.data, job.count, jobs->dtype, jobs->op, jobs->message};
@@ -36,6 +44,8 @@ void pipc__cpu_jobs_begin(pipc__cpu_jobs_t *jobs, pipc__cpu_job_t job)
         return;
     if (job.count && jobs->rail->ops->start(jobs->rail->rail, &what, &job.id, &jobs->err))
         return;
+    if (jobs->times && !jobs->n)
+        jobs->busy_from = pipc__cpu_jobs_clock();
     jobs->job[(jobs->first + jobs->n++) % PIPC__RAIL_JOBS_MAX] = job;
 }
 
@@ -46,6 +56,14 @@ static void end(const pipc__cpu_jobs_t *jobs, const pipc__cpu_job_t *job)
     if (job->post && job->count && jobs->op == PIPC_AVG)
         pipc__reduce(&how, job->data, (const void *const[]){job->data}, job->count);
     atomic_store_explicit(job->flag, job->round, memory_order_release);
+}
+
+static void note_idle(pipc__cpu_jobs_t *jobs)
+{
+    if (!jobs->times)
+        return;
+    jobs->busy_to = pipc__cpu_jobs_clock();
+    jobs->times->busy_nsec += jobs->busy_to - jobs->busy_from;
 }
 
 /* Plans take the end of a job for the end of all that were begun before it. */
@@ -61,31 +79,22 @@ void pipc__cpu_jobs_go_on(pipc__cpu_jobs_t *jobs)
             return;
         end(jobs, job);
         jobs->first++;
-        jobs->n--;
+        if (!--jobs->n)
+            note_idle(jobs);
     }
 }
 
-static double now_usec(void)
+static void rest(const pipc__cpu_jobs_t *jobs, uint64_t began)
 {
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec * 1e-3;
-}
-
-static void rest(const pipc__cpu_jobs_t *jobs, double began)
-{
-    double usec = (now_usec() - began) / 8;
+    uint64_t usec = (pipc__cpu_jobs_clock() - began) / 8000;
 
     usec = usec < REST_LEAST ? REST_LEAST : usec > REST_MOST ? REST_MOST : usec;
     jobs->rail->ops->rest(jobs->rail->rail, (int)usec);
 }
 
-pipc_status_t pipc__cpu_jobs_wait(pipc__cpu_jobs_t *jobs, pipc__control_t *ctl,
-                                  bool (*ready)(void *arg), void *arg)
+static pipc_status_t wait(pipc__cpu_jobs_t *jobs, pipc__control_t *ctl, bool (*ready)(void *arg),
+                          void *arg, uint64_t began)
 {
-    double began = now_usec();
-
     for (int looks = 0;; looks++) {
         pipc__cpu_jobs_go_on(jobs);
         if (jobs->err.status)
@@ -99,4 +108,17 @@ pipc_status_t pipc__cpu_jobs_wait(pipc__cpu_jobs_t *jobs, pipc__control_t *ctl,
         else
             rest(jobs, began);
     }
+}
+
+/* A wait that the last job's end ended is over with that job, so that it is never longer than the
+ * rail was busy. */
+pipc_status_t pipc__cpu_jobs_wait(pipc__cpu_jobs_t *jobs, pipc__control_t *ctl,
+                                  bool (*ready)(void *arg), void *arg)
+{
+    uint64_t began = pipc__cpu_jobs_clock();
+    pipc_status_t st = wait(jobs, ctl, ready, arg, began);
+
+    if (jobs->times)
+        jobs->times->wait_nsec += (jobs->n ? pipc__cpu_jobs_clock() : jobs->busy_to) - began;
+    return st;
 }

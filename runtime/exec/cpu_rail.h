@@ -22,9 +22,11 @@ typedef struct pipc__cpu_jobs {
     const pipc__exec_rail_t *rail;
     pipc_dtype_t dtype;
     pipc_redop_t op;
-    size_t message; /* bytes of the call on a rail */
-    unsigned int first, n; /* of job[], a ring in the order of their beginnings */
-    pipc__error_t err;     /* status: what went wrong with the rail */
+    size_t message;              /* bytes of the call on a rail */
+    pipc__rail_times_t *times;   /* that the jobs of the call are added to; NULL: nobody asks */
+    uint64_t busy_from, busy_to; /* with times: since when there are jobs, until when there were */
+    unsigned int first, n;       /* of job[], a ring in the order of their beginnings */
+    pipc__error_t err;           /* status: what went wrong with the rail */
     pipc__cpu_job_t job[PIPC__RAIL_JOBS_MAX];
 } pipc__cpu_jobs_t;
 
@@ -32,6 +34,9 @@ static inline bool pipc__cpu_jobs_full(const pipc__cpu_jobs_t *jobs)
 {
     return jobs->n == PIPC__RAIL_JOBS_MAX;
 }
+
+/* CLOCK_MONOTONIC, in nanoseconds. */
+uint64_t pipc__cpu_jobs_clock(void);
 
 /* Begin @job but for its id; there is room. An error stands in jobs->err, as after all that follow.
  */

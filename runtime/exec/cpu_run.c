@@ -225,9 +225,26 @@ static pipc_status_t run_stages(cpu_run_t *k, pipc__error_t *err)
     }
 }
 
+/* Who is on no rail has no time of one. */
+static bool is_timed(const pipc__cpu_exec_t *x, const pipc__plan_t *plan)
+{
+    return x->times && pipc__cpu_is_on_rail(x, plan);
+}
+
+static void add_times(pipc__rail_times_t *to, const pipc__rail_times_t *of, uint64_t nsec)
+{
+    to->calls++;
+    to->nsec += nsec;
+    to->busy_nsec += of->busy_nsec;
+    to->wait_nsec += of->wait_nsec;
+}
+
 pipc_status_t pipc__cpu_run(pipc__cpu_exec_t *x, const pipc__exec_call_t *call, pipc__error_t *err)
 {
     const pipc__plan_t *plan = call->plan;
+    pipc__rail_times_t times = {0, 0, 0, 0};
+    bool timed = is_timed(x, plan);
+    uint64_t began = timed ? pipc__cpu_jobs_clock() : 0;
     pipc__cpu_jobs_t jobs; /* 3 KB, most of which no call touches */
     cpu_run_t k = {
         .x = x, .call = call, .elem_bytes = pipc_dtype_bytes(call->dtype), .jobs = &jobs};
@@ -236,6 +253,7 @@ pipc_status_t pipc__cpu_run(pipc__cpu_exec_t *x, const pipc__exec_call_t *call, 
     jobs.dtype = call->dtype;
     jobs.op = call->op;
     jobs.message = plan->nrails ? call->count * k.elem_bytes / (size_t)plan->nrails : 0;
+    jobs.times = timed ? &times : NULL;
     jobs.first = jobs.n = 0;
     jobs.err.status = PIPC_OK;
 
@@ -249,5 +267,7 @@ pipc_status_t pipc__cpu_run(pipc__cpu_exec_t *x, const pipc__exec_call_t *call, 
     }
     pipc_status_t st = run_stages(&k, err);
     x->round += call->count / k.round_elems + (call->count % k.round_elems != 0);
+    if (timed && !st)
+        add_times(x->times, &times, pipc__cpu_jobs_clock() - began);
     return st;
 }

@@ -41,6 +41,21 @@ typedef struct pipc__exec_rail {
     size_t staging_bytes;
 } pipc__exec_rail_t;
 
+/* Where the time of calls over rails goes, on a rank that is on one of the plan's; summed up over
+ * calls that ended well. wait_nsec <= busy_nsec <= nsec.
+ *
+ *     call    |--local--|--local--|.........|-local-|.......|-local-|      nsec
+ *     rail              |-- job 0 --------|
+ *                            |-- job 1 ---------------------|               busy_nsec
+ *     wait                        |.........|       |.......|               wait_nsec
+ */
+typedef struct pipc__rail_times {
+    uint64_t calls;
+    uint64_t nsec;      /* in the calls */
+    uint64_t busy_nsec; /* with a job of the rail under way, or several */
+    uint64_t wait_nsec; /* of that, with no local step that could go on: what the rail costs */
+} pipc__rail_times_t;
+
 /* One call of a plan's collective; the same on every rank but for the pointers.
  *   all-reduce      send[count], recv[count]; in place: recv == send
  *   reduce-scatter  send[nranks * count], recv[count]; in place: recv == send + rank * count
@@ -77,6 +92,10 @@ typedef struct pipc__exec_ops {
      * the engine may still write to the user's memory, and in disconnect(). NULL: no plans with
      * rails. */
     void (*set_rail)(pipc__exec_t *exec, const pipc__exec_rail_t *rail);
+    /* From now on add to @times (the caller's, until this is called with NULL) where calls over
+     * rails spend theirs. Takes a clock some times a call, so nobody is timed who doesn't ask.
+     * NULL: this executor can't tell. */
+    void (*time_rail)(pipc__exec_t *exec, pipc__rail_times_t *times);
     /* Find out who really reaches whose device memory; fills probe->state. Collective over the
      * control: every rank calls it, with @own as what failed on it until then (then @err holds
      * that), and all get PIPC_OK or an error. A pair that is out of reach is no error. NULL: all

@@ -19,7 +19,8 @@ class Map:  # any names
 FIGURES = {"usec": NUM, "min_usec": NUM, "p99_usec": NUM, "cpu_usec": NUM, "samples": INT}
 CELL = dict(FIGURES, algbw_gbps=NUM, busbw_gbps=NUM, wrong=Maybe(INT), peer_usec=Maybe(NUM), ratio=Maybe(NUM),
             peer_best=Maybe(STR), variants=Map(dict(FIGURES, ratio=Maybe(NUM))),
-            beside=Map(dict(FIGURES, ratio=Maybe(NUM))))
+            beside=Map(dict(FIGURES, ratio=Maybe(NUM))),
+            rails=Maybe({"intra_usec": NUM, "inter_usec": NUM, "busy_usec": NUM}))
 OVERLAP = {side + "_" + what: NUM for side in ("calls", "compute")
            for what in ("alone_usec", "beside_usec", "slowdown")}
 MEAN = {"out_of_place": Maybe(NUM), "in_place": Maybe(NUM)}
@@ -33,6 +34,8 @@ DOCUMENT = {
     "overlap": Maybe({"wave_blocks": INT, "block_threads": INT, "thread_flops": INT}), "peer": Maybe(STR),
     "variants": [{"name": STR, "timed": BOOL, "why?": STR}],
     "ranks": [{"rank": INT, "host": STR, "pid": INT, "bdf": Maybe(STR)}],
+    "nodes": Maybe({"nodes": INT, "ranks_least": INT, "ranks_most": INT, "create_msec": NUM,
+                    "rails": [[{"rank": INT, "host": STR, "nic": Maybe(STR)}]]}),
     "rows": [ROW],
     "means": [{"range": STR, "min_bytes": INT, "max_bytes": Maybe(INT), "sizes": INT, "best": MEAN,
                "variants": Map(MEAN)}],
@@ -71,12 +74,19 @@ def agree(doc):
     """What must fit together."""
     if bool(doc["peer"]) != bool(doc["means"]):
         yield "means without a peer, or a peer without means"
+    for rail in doc["nodes"]["rails"] if doc["nodes"] else []:
+        if len(rail) != doc["nodes"]["nodes"]:
+            yield "a rail has not an end on each node"
     if not doc["rows"]:
         yield "no rows"
     for r in doc["rows"]:
         for c in (r["out_of_place"], r["in_place"]):
             if not c["min_usec"] <= c["usec"] <= c["p99_usec"]:
                 yield "%d bytes: min, median and p99 are not in order" % r["bytes"]
+            if bool(doc["nodes"] and doc["backend"] == "cpu" and r["bytes"]) != bool(c["rails"]):
+                yield "%d bytes: times of rails without nodes, or nodes without" % r["bytes"]
+            elif c["rails"] and not (0 < c["rails"]["inter_usec"] <= c["rails"]["busy_usec"] and c["rails"]["intra_usec"] > 0):
+                yield "%d bytes: no rail was busy, or less than it was waited for" % r["bytes"]
             best = min((v["usec"] for v in c["variants"].values()), default=None)
             if best != c["peer_usec"]:
                 yield "%d bytes: the peer's time is not its best variant's" % r["bytes"]

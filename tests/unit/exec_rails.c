@@ -319,6 +319,45 @@ static void large_messages_are_right(void **state)
     assert_int_equal(run_cluster(&c), 0);
 }
 
+/* --- times ------------------------------------------------------------------------------------ */
+
+/* The last rank of a node of three is on none of two rails, and rail 1 is none of nodes-one's. */
+static int time_body(ranks_t *all, int rank, void *arg)
+{
+    member_t m = place(arg, rank);
+    pipc__rail_times_t t = {0, 0, 0, 0};
+    char *send = calloc(70000, 8), *recv = calloc(70000, 8);
+    pipc__error_t err;
+
+    open_member(&m, all);
+    for (unsigned int i = 0; i < 8; i++) {
+        pipc__exec_call_t call = make_call(&m, i, send, recv);
+        m.exec->ops->time_rail(m.exec, i > 0 && i < 7 ? &t : NULL);
+        call.count = 5000;
+        must(m.exec->ops->run(m.exec, &call, &err), &err);
+    }
+    close_member(&m, all);
+    free(send);
+    free(recv);
+    uint64_t calls = m.local == 0 ? 6 : pipc__rail_owner(m.least, m.n, 1) == m.local ? 4 : 0;
+    bool times = calls ? t.wait_nsec && t.wait_nsec <= t.busy_nsec && t.busy_nsec < t.nsec
+                       : !t.wait_nsec && !t.busy_nsec && !t.nsec;
+    if (t.calls != calls || !times)
+        fprintf(stderr, "rank %d: %lu calls, not %lu; wait %lu, busy %lu, all %lu ns\n", rank,
+                t.calls, calls, t.wait_nsec, t.busy_nsec, t.nsec);
+    return t.calls != calls || !times;
+}
+
+static void rails_tell_their_time_to_who_asks(void **state)
+{
+    cluster_t c = make_cluster(2, (const int[]){3, 2});
+
+    (void)state;
+    c.net = rail_fake_new(c.nodes, (size_t)128 << 10);
+    assert_int_equal(ranks_run(total(&c), time_body, &c, 60), 0);
+    rail_fake_free(c.net);
+}
+
 /* --- losses ----------------------------------------------------------------------------------- */
 
 /* The call of rank @r after a loss. 0 when its text names whom. */
@@ -492,6 +531,7 @@ int main(void)
         cmocka_unit_test(the_wait_for_the_rail_is_needed),
 #else
         cmocka_unit_test(large_messages_are_right),
+        cmocka_unit_test(rails_tell_their_time_to_who_asks),
         cmocka_unit_test(a_lost_node_is_named_on_every_rank),
         cmocka_unit_test(a_rank_that_dies_ends_the_call_on_all_nodes),
         cmocka_unit_test(a_late_node_is_waited_for_without_burning),

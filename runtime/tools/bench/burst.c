@@ -80,8 +80,10 @@ pipc_status_t bench_burst_sample(bench_t *b, const bench_message_t *m, const ben
     bench_become(b, u->who);
     if (!st)
         st = b->device.begin(err);
+    pipc__comm_time_rails(b->comm, u->who == BENCH_OWN ? &b->rail_times : NULL);
     if (!st)
         st = bench_burst_issue(b, m, u, &sample->cpu_usec, err);
+    pipc__comm_time_rails(b->comm, NULL); /* what ranks tell each other is no call of a sample */
     if (!st)
         st = b->device.end(&sample->usec, err);
     sample->usec /= calls;

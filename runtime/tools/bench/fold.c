@@ -88,3 +88,23 @@ pipc_status_t bench_compare(pipc_comm_t *c, const uint64_t *value, int n, bool *
         differs[i] = differs_here(c, all, n, i) || least[i] != value[i] || most[i] != value[i];
     return st;
 }
+
+pipc_status_t bench_mean_rails(pipc_comm_t *c, const pipc__rail_times_t *mine, bench_rails_t *mean,
+                               pipc__error_t *err)
+{
+    uint64_t of[4] = {mine->calls, mine->nsec, mine->busy_nsec, mine->wait_nsec};
+    pipc_status_t st = PIPC_OK;
+
+    *mean = (bench_rails_t){0, 0, 0};
+    if (!pipc__rails_needed(&c->rails))
+        return PIPC_OK;
+    for (int i = 0; !st && i < 4; i++)
+        st = bench_sum(c, of[i], &of[i], err);
+    if (st || !of[0])
+        return st;
+    double calls = (double)of[0] * 1e3;
+    *mean = (bench_rails_t){.inter_usec = (double)of[3] / calls,
+                            .intra_usec = (double)(of[1] - of[3]) / calls,
+                            .busy_usec = (double)of[2] / calls};
+    return PIPC_OK;
+}

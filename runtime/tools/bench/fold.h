@@ -23,4 +23,9 @@ pipc_status_t bench_sum(pipc_comm_t *comm, uint64_t mine, uint64_t *sum, pipc__e
 pipc_status_t bench_compare(pipc_comm_t *comm, const uint64_t *value, int n, bool *differs,
                             pipc__error_t *err);
 
+/* *mean: of a call, over all ranks that are on rails. On one node, and where executors can't tell,
+ * all 0. */
+pipc_status_t bench_mean_rails(pipc_comm_t *comm, const pipc__rail_times_t *mine,
+                               bench_rails_t *mean, pipc__error_t *err);
+
 #endif

@@ -8,7 +8,9 @@
  *      "overlap": null or {"wave_blocks": n, "block_threads": n, "thread_flops": 2048},
  *      "peer": "NCCL 2.28.9" .. or null,
  *      "variants": [{"name": .., "timed": true}, {"name": .., "timed": false, "why": ..}, ..],
- *      "ranks": [{"rank": 0, "host": .., "pid": .., "bdf": .. or null}, ..],
+ *      "ranks": [{"rank": 0, "host": .., "pid": .., "bdf": .. or null}, ..],      of the own node
+ *      "nodes": null or {"nodes": n, "ranks_least": n, "ranks_most": n, "create_msec": ..,
+ *                        "rails": [[{"rank": 0, "host": .., "nic": .. or null}, ..], ..]},
  *      "rows": [{"bytes": .., "count": .., "type": .., "redop": ..,
  *                "plan": "one-shot" or "nccl" .., "proto": "simple" .., "blocks": n or null,
  *                "beside": {NAME: "one-shot/push" .., ..},
@@ -20,12 +22,17 @@
  *     CELL: {FIGURES, "algbw_gbps": .., "busbw_gbps": .., "wrong": n or null,
  *            "peer_usec": .. or null, "ratio": .. or null, "peer_best": NAME or null,
  *            "variants": {NAME: {FIGURES, "ratio": ..}, ..},       gbps: 10^9 bytes a second
- *            "beside": {NAME: {FIGURES, "ratio": ..}, ..}}         ratio: its time / ours
+ *            "beside": {NAME: {FIGURES, "ratio": ..}, ..},         ratio: its time / ours
+ *            "rails": null or {"intra_usec": .., "inter_usec": .., "busy_usec": ..}}
  *     OVERLAP: {"calls_alone_usec": .., "calls_beside_usec": .., "calls_slowdown": ..,
  *               "compute_alone_usec": .., "compute_beside_usec": .., "compute_slowdown": ..}
  *     MEAN: {"out_of_place": .. or null, "in_place": .. or null}
  *
- * means are there with a peer only, and are geometric means of ratios.
+ * means are there with a peer only, and are geometric means of ratios. nodes are those of one
+ * communicator over several: a rail is an array of its ends, a node each; ranks_least and
+ * ranks_most are of a node, nic is what UCX was given. A cell's rails are means over its own calls
+ * and the ranks on rails: inter, with a job of the rail under way and nothing else to do; intra,
+ * the rest of the call; busy, with a job under way.
  */
 #include "config.h"
 
@@ -69,6 +76,32 @@ static json_t *ranks(const bench_t *b)
                                               r->host, "pid", r->pid, "bdf", text_or_null(r->bdf)));
     }
     return list;
+}
+
+static json_t *rail(const pipc__rails_t *r, int l)
+{
+    json_t *ends = json_array();
+
+    for (int node = 0; node < r->nodes.n; node++) {
+        const pipc__rail_end_t *e = &r->end[node * r->nodes.nrails + l];
+        json_array_append_new(ends, json_pack("{s:i, s:s, s:o}", "rank", e->rank, "host", e->host,
+                                              "nic", text_or_null(e->nic)));
+    }
+    return ends;
+}
+
+static json_t *nodes(const bench_t *b)
+{
+    const pipc__rails_t *r = &b->comm->rails;
+
+    if (!pipc__rails_needed(r))
+        return json_null();
+    json_t *rails = json_array();
+    for (int l = 0; l < r->nodes.nrails; l++)
+        json_array_append_new(rails, rail(r, l));
+    return json_pack("{s:i, s:i, s:i, s:f, s:o}", "nodes", r->nodes.n, "ranks_least",
+                     r->nodes.least, "ranks_most", r->nodes.most, "create_msec",
+                     b->create_usec * 1e-3, "rails", rails);
 }
 
 static json_t *variants(const bench_peer_t *peer)
@@ -126,12 +159,12 @@ static json_t *head(const bench_t *b)
     const bench_options_t *o = &b->options;
     char text[128];
     json_t *head = json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o}", "schema", 1, "program",
-        "pcie-ipc-bench", "version", PACKAGE_VERSION, "backend", b->device.name, "groups",
-        pipc__plans_describe(&b->comm->shape, text, sizeof(text)), "path", path_name(b), "sms",
-        text_or_null(o->sms), "table", b->comm->table_from, "beside", names_beside(b), "overlap",
-        computes(b), "peer", text_or_null(o->peer ? o->peer->version() : NULL), "variants",
-        variants(o->peer), "ranks", ranks(b));
+        "{s:i, s:s, s:s, s:s, s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "schema", 1,
+        "program", "pcie-ipc-bench", "version", PACKAGE_VERSION, "backend", b->device.name,
+        "groups", pipc__plans_describe(&b->comm->shape, text, sizeof(text)), "path", path_name(b),
+        "sms", text_or_null(o->sms), "table", b->comm->table_from, "beside", names_beside(b),
+        "overlap", computes(b), "peer", text_or_null(o->peer ? o->peer->version() : NULL),
+        "variants", variants(o->peer), "ranks", ranks(b), "nodes", nodes(b));
 
     put_amounts(head, o);
     return head;
@@ -186,6 +219,14 @@ static json_t *choices_beside(const bench_t *b, size_t bytes)
     return all;
 }
 
+static json_t *rail_times(const bench_rails_t *r)
+{
+    if (r->busy_usec <= 0)
+        return json_null();
+    return json_pack("{s:f, s:f, s:f}", "intra_usec", r->intra_usec, "inter_usec", r->inter_usec,
+                     "busy_usec", r->busy_usec);
+}
+
 static json_t *cell(const bench_t *b, const bench_cell_t *c, size_t bytes)
 {
     json_t *o = figures(&c->own);
@@ -201,6 +242,7 @@ static json_t *cell(const bench_t *b, const bench_cell_t *c, size_t bytes)
                         text_or_null(best < 0 ? NULL : b->options.peer->variant(best)));
     json_object_set_new(o, "variants", timed_variants(b, c));
     json_object_set_new(o, "beside", timed_beside(b, c));
+    json_object_set_new(o, "rails", rail_times(&c->rails));
     return o;
 }
 

@@ -189,8 +189,11 @@ static pipc_status_t time_it(bench_t *b, const bench_message_t *m, bench_cell_t 
         st = warm_up(b, m, &run, err);
     if (!st)
         st = try_all(b, m, &run, err);
+    b->rail_times = (pipc__rail_times_t){0, 0, 0, 0};
     if (!st)
         st = take_turns(b, m, &run, err);
+    if (!st)
+        st = bench_mean_rails(b->comm, &b->rail_times, &cell->rails, err);
     if (!st)
         take_figures(&run, cell);
     for (int p = 0; p < run.nparties; p++)

@@ -28,6 +28,7 @@ typedef struct bench {
     bench_own_t own[1 + BENCH_BESIDE_MAX]; /* what the run itself does, and what --beside lists */
     int nways;                             /* 0 or 1: nothing beside */
     int now;                               /* who the communicator is: bench_become() */
+    pipc__rail_times_t rail_times;         /* of own samples, since it was cleared */
 } bench_t;
 
 /* Own, what --beside lists and every variant of the peer in turns. Fills result's row for its

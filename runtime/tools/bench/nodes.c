@@ -22,6 +22,7 @@ static void merge_figures(bench_figures_t *into, const bench_figures_t *from)
         into->samples = from->samples;
 }
 
+/* Rails join nodes inside of a communicator; here each node has one of its own. */
 static void merge_cell(bench_cell_t *into, const bench_cell_t *from)
 {
     merge_figures(&into->own, &from->own);

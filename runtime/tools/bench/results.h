@@ -29,9 +29,18 @@ bench_figures_t bench_figures(double *usec, double *cpu_usec, int turns, int per
 /* The middle value, or the mean of the two middle ones. Sorts. */
 double bench_median(double *v, int n);
 
+/* Where an own call over nodes spends its time, in microseconds: a mean over all timed calls and
+ * all ranks that are on a rail. intra_usec + inter_usec is all of it. */
+typedef struct bench_rails {
+    double inter_usec; /* a job of the rail under way, and no local step that could go on */
+    double intra_usec; /* the rest: copies, sums, waits for ranks of the node */
+    double busy_usec;  /* a job of the rail under way; 0: one node, or an executor can't tell */
+} bench_rails_t;
+
 /* What is measured of one placement. */
 typedef struct bench_cell {
     bench_figures_t own, beside[BENCH_BESIDE_MAX], peer[BENCH_VARIANTS_MAX];
+    bench_rails_t rails;
     uint64_t wrong; /* elements, over all ranks */
 } bench_cell_t;
 

@@ -177,6 +177,19 @@ static void print_beside(const bench_t *b, const bench_result_t *r)
     }
 }
 
+/* Where the time over nodes goes. */
+static void print_rail_times(const bench_cell_t *cell)
+{
+    if (cell[0].rails.busy_usec <= 0)
+        return;
+    printf("#   nodes ");
+    for (int i = 0; i < 2; i++)
+        printf("%s %s intra %.2f us, inter %.2f us, rail busy %.2f us", i ? ";" : "",
+               i ? "in" : "out", cell[i].rails.intra_usec, cell[i].rails.inter_usec,
+               cell[i].rails.busy_usec);
+    printf("\n");
+}
+
 void bench_print_row(const bench_t *b, const bench_result_t *r)
 {
     const bench_cell_t *c = r->row.cell;
@@ -198,6 +211,7 @@ void bench_print_row(const bench_t *b, const bench_result_t *r)
     for (int i = 0; b->options.peer && i < 2; i++)
         print_peer(b, &c[i]);
     printf("\n");
+    print_rail_times(c);
     print_beside(b, r);
     print_overlap("pcie-ipc", NULL, &r->row.overlap[0]);
     if (best >= 0) {
