@@ -113,6 +113,41 @@ test_expect_success 'a table of one node is passed over, with a line' '
     PCIE_IPC_TABLE=$PWD/ring.table srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 8 -e 8 -n 1 >out 2>err && all_zero out 1 &&
     grep -q "ring.table: its plans are for one node" err'
 
+# --- a table by measurement
+
+# Each node has a home of its own, and where KIND says so the second one another kind of processor.
+cat >own_home <<'END'
+#!/bin/sh
+export XDG_CONFIG_HOME=$PWD/home.$SLURM_NODEID
+if [ "${KIND-}" = other ] && [ "$SLURM_NODEID" = 1 ]; then
+    sed 's/^model name.*/model name : another one/' /proc/cpuinfo >"cpuinfo.$SLURM_LOCALID"
+    mount --bind "cpuinfo.$SLURM_LOCALID" /proc/cpuinfo
+fi
+exec "$@"
+END
+chmod +x own_home
+test_expect_success 'pcie-ipc-tune measures both plans over nodes, and writes the same rows on each node' '
+    srun -w n1,n2 -N2 -n4 --ntasks-per-node=2 ./own_home pcie-ipc-tune -b 8K -e 12K -n 2 >out && cat out &&
+    grep -q "12288 eager nodes" out && cat home.0/pcie-ipc/tables/*.table &&
+    test "$(ls home.0/pcie-ipc/tables)" = "$(ls home.1/pcie-ipc/tables)" &&
+    grep -q "4 ranks on 2 nodes of 2 ranks, 2 rails" home.1/pcie-ipc/tables/*.table &&
+    test "$(grep -c "^time .* eager nodes" home.0/pcie-ipc/tables/*.table)" = 4 &&
+    diff <(grep -v "^#" home.0/pcie-ipc/tables/*.table) <(grep -v "^#" home.1/pcie-ipc/tables/*.table)'
+test_expect_success 'ranks of this shape are ruled by it, others not' '
+    srun -w n1,n2 -N2 -n4 --ntasks-per-node=2 ./own_home pcie-ipc-bench -b 8 -e 8 -n 1 -J "$PWD/out.json" >out && all_zero out 1 &&
+    grep -q "\"table\": \"$PWD/home.0/pcie-ipc/tables/" out.json &&
+    srun -w n1,n2 -N2 -n2 ./own_home pcie-ipc-bench -b 8 -e 8 -n 1 -J "$PWD/out.json" >out && all_zero out 1 &&
+    grep -q "\"table\": \"shipped\"" out.json'
+test_expect_success 'where one node has lost it the job is refused' '
+    rm -r home.1 && refused "has another table" srun -w n1,n2 -N2 -n4 --ntasks-per-node=2 ./own_home pcie-ipc-bench -b 8 -e 8'
+test_expect_success 'nodes of two kinds get no table but by name' '
+    rm -r home.0 && export KIND=other &&
+    refused "the nodes are of several kinds .*-o FILE" \
+        srun -w n1,n2 -N2 -n4 --ntasks-per-node=2 unshare -m ./own_home pcie-ipc-tune -b 8K -e 8K -n 1 &&
+    srun -w n1,n2 -N2 -n4 --ntasks-per-node=2 unshare -m ./own_home pcie-ipc-tune -b 8K -e 8K -n 1 -o "$PWD/named.table" >out &&
+    PCIE_IPC_TABLE=$PWD/named.table srun -w n1,n2 -N2 -n4 --ntasks-per-node=2 unshare -m ./own_home pcie-ipc-bench -b 8 -e 8 -n 1 >out &&
+    all_zero out 1; ended=$?; unset KIND; test "$ended" = 0'
+
 # --- what goes over the wire
 
 # wire NODES RANKS BYTES: srun of NODES * RANKS ranks, calls of BYTES; what n1 has sent and got for one of them, and what

@@ -1,4 +1,4 @@
-/* tools/tune/main.c - pcie-ipc-tune: measure what this node can do, write the table. See tune.h
+/* tools/tune/main.c - pcie-ipc-tune: measure what these ranks can do, write the table. See tune.h
  */
 #include <ctype.h>
 #include <errno.h>
@@ -287,6 +287,8 @@ static pipc_status_t open_all(tune_t *t, pipc__error_t *err)
     if (!st)
         st = open_comm(b, err);
     if (!st)
+        st = tune_judge_nodes(t, err);
+    if (!st)
         st = open_buffers(b, err);
     if (!st)
         st = tune_prepare(t, err);
@@ -314,16 +316,18 @@ static void close_all(tune_t *t)
 
 /* --- the work -------------------------------------------------------------------------------- */
 
-/* Rank 0 writes the file and shows it. */
+/* Rank 0 writes the file and shows it. The first rank of each other node writes it, too, of the same
+ * times: folders may be the node's own, and a file that some nodes lack would keep later jobs from
+ * running. */
 static pipc_status_t finish(tune_t *t, pipc__error_t *err)
 {
     char path[PIPC__TABLE_PATH];
     int status = 0;
 
-    if (t->bench.comm->rank)
+    if (t->bench.comm->local_rank)
         return PIPC_OK;
     pipc_status_t st = tune_store(t, path, err);
-    if (st)
+    if (st || t->bench.comm->rank)
         return st;
     if (*t->nccl_why_not)
         printf("# without NCCL: %s\n", t->nccl_why_not);

@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "config.h"
+#include "runtime/base/hash.h"
+#include "runtime/tools/bench/fold.h"
 #include "runtime/tools/tune/tune.h"
 
 /* Make @path's folders, as mkdir -p does. */
@@ -52,27 +54,33 @@ static pipc_status_t find_path(const tune_t *t, const pipc__table_key_t *key,
 
 static void write_head(FILE *out, const tune_t *t)
 {
+    const pipc_comm_t *c = t->bench.comm;
     time_t now = time(NULL);
-    char date[32] = "";
+    char date[32] = "", where[128];
     struct tm tm;
 
+    if (pipc__rails_needed(&c->rails))
+        pipc__rails_describe(&c->rails, where, sizeof(where));
+    else
+        snprintf(where, sizeof(where), "%.63s", c->recs[0].host);
     if (gmtime_r(&now, &tm))
         strftime(date, sizeof(date), "%Y-%m-%d %H:%M UTC", &tm);
     fprintf(out,
-            "# Table of pcie-ipc, measured by pcie-ipc-tune %s, %s: %d ranks on %.63s, %d rounds.\n"
+            "# Table of pcie-ipc, measured by pcie-ipc-tune %s, %s: %d ranks on %s, %d rounds.\n"
             "# pcie-ipc-tune --show explains it; the manual pcie-ipc-tune(1) has the form.\n",
-            PACKAGE_VERSION, date, t->bench.comm->size, t->bench.comm->recs[0].host, t->rounds);
+            PACKAGE_VERSION, date, c->size, where, t->rounds);
     if (*t->nccl_why_not)
         fprintf(out, "# Without NCCL: %s\n", t->nccl_why_not);
 }
 
-/* Whole or not at all: runtimes may read it at any moment. */
+/* Whole or not at all: runtimes may read it at any moment, and other nodes may write the same file
+ * in the same folder. */
 static pipc_status_t write_file(const tune_t *t, const pipc__table_file_t *file, const char *path,
                                 pipc__error_t *err)
 {
-    char part[PIPC__TABLE_PATH + 8];
+    char part[PIPC__TABLE_PATH + 24];
 
-    snprintf(part, sizeof(part), "%s.part", path);
+    snprintf(part, sizeof(part), "%s.%d.part", path, t->bench.comm->rails.nodes.self);
     unlink(part);
     FILE *out = fopen(part, "wx");
     if (!out)
@@ -86,6 +94,29 @@ static pipc_status_t write_file(const tune_t *t, const pipc__table_file_t *file,
     pipc__fail_errno(err, "%s", path);
     unlink(part);
     return err->status;
+}
+
+/* Files are found by a name that the nodes of a job have in common, and passed over where the key
+ * inside is another one: on nodes of two kinds all later jobs of this shape would be refused, as
+ * the nodes would have different tables. */
+pipc_status_t tune_judge_nodes(const tune_t *t, pipc__error_t *err)
+{
+    pipc_comm_t *c = t->bench.comm;
+    pipc__table_key_t key;
+    bool differs = false;
+
+    pipc__tables_key(&key, c->recs, c->local_size, &c->shape, c->rails.nodes.n, c->sms);
+    uint64_t kind = pipc__hash(PIPC__HASH_INIT, key.gpu, strlen(key.gpu));
+    kind = pipc__hash(kind, key.driver, strlen(key.driver));
+    pipc_status_t st = bench_compare(c, &kind, 1, &differs, err);
+    if (st || !differs || t->output)
+        return st;
+    return pipc__fail(
+        err, PIPC_ERR_MISMATCH,
+        "the nodes are of several kinds (%s on %.63s): some would pass the table over; "
+        "write it to a file of your own (-o FILE), and start such jobs with "
+        "PCIE_IPC_TABLE=FILE",
+        key.gpu, c->recs[0].host);
 }
 
 pipc_status_t tune_store(const tune_t *t, char path[PIPC__TABLE_PATH], pipc__error_t *err)

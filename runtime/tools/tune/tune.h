@@ -1,4 +1,5 @@
-/* tools/tune/tune.h - pcie-ipc-tune: measure what this node can do, write the table.
+/* tools/tune/tune.h - pcie-ipc-tune: measure what this node, or these nodes, can do, write the
+ * table.
  *
  *     candidates.c   what is compared
  *     measure.c      its times, in turns
@@ -52,7 +53,12 @@ pipc_status_t tune_measure(tune_t *t, pipc__error_t *err);
  * to max_bytes; 0 behind the last one. */
 size_t tune_size(const tune_t *t, int i);
 
-/* Make the table of t->times and write it; path[] gets where to. */
+/* May the table go where the runtime looks for it? PIPC_ERR_MISMATCH where nodes differ in what a
+ * table is believed by. Collective. */
+pipc_status_t tune_judge_nodes(const tune_t *t, pipc__error_t *err);
+
+/* Make the table of t->times and write it; path[] gets where to. Of several nodes for one rank of
+ * each. */
 pipc_status_t tune_store(const tune_t *t, char path[PIPC__TABLE_PATH], pipc__error_t *err);
 
 /* What --show without a file explains: the tables of the user's and the site's folder, by way of
