@@ -24,6 +24,7 @@ const char *const pipc__env_names[PIPC__ENV_COUNT] = {
     [PIPC__ENV_NIC] = "PCIE_IPC_NIC",
     [PIPC__ENV_HINTS] = "PCIE_IPC_HINTS",
     [PIPC__ENV_PATH] = "PCIE_IPC_PATH",
+    [PIPC__ENV_NODES] = "PCIE_IPC_NODES",
     [PIPC__ENV_REPORT] = "PCIE_IPC_REPORT",
     [PIPC__ENV_DIR] = "PCIE_IPC_DIR",
 };
@@ -42,7 +43,7 @@ static void set_or_remove(spank_t sp, const char *const values[PIPC__ENV_COUNT])
 
 void pipc__env_export(spank_t sp, const pipc__task_t *t)
 {
-    char marker[64], local[16], size[16], report[16 + PIPC__OPTION_TEXT_MAX];
+    char marker[64], local[16], size[16], nodes[32], report[16 + PIPC__OPTION_TEXT_MAX];
     const pipc__place_out_t *o = &t->out;
     const char *values[PIPC__ENV_COUNT] = {
         [PIPC__ENV_VERSION] = PACKAGE_VERSION,
@@ -60,6 +61,7 @@ void pipc__env_export(spank_t sp, const pipc__task_t *t)
         [PIPC__ENV_NIC] = o->nic,
         [PIPC__ENV_HINTS] = t->hints,
         [PIPC__ENV_PATH] = pipc__spank_option_value(&t->options, "path"),
+        [PIPC__ENV_NODES] = nodes,
         [PIPC__ENV_REPORT] = report,
         [PIPC__ENV_DIR] = t->dir,
     };
@@ -67,6 +69,8 @@ void pipc__env_export(spank_t sp, const pipc__task_t *t)
     snprintf(marker, sizeof(marker), "%u.%u:%s", t->job, t->step, PACKAGE_VERSION);
     snprintf(local, sizeof(local), "%d", t->local);
     snprintf(size, sizeof(size), "%u", t->nlocal);
+    snprintf(nodes, sizeof(nodes), "%s%s%.2s", pipc__spank_option_value(&t->options, "nodes"),
+             *t->options.split ? ":" : "", t->options.split);
     snprintf(report, sizeof(report), "%s%s%s", pipc__spank_option_value(&t->options, "report"),
              *t->options.report_file ? ":" : "", t->options.report_file);
     set_or_remove(sp, values);

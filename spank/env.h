@@ -22,6 +22,7 @@ typedef enum pipc__env {
     PIPC__ENV_NIC,        /* ... the nearest NIC: device name, else PCI address */
     PIPC__ENV_HINTS,      /* the variables that nic:auto and tuner:auto have set, see hints.h */
     PIPC__ENV_PATH,       /* the key path, for the runtime */
+    PIPC__ENV_NODES,      /* the key nodes, too */
     PIPC__ENV_REPORT,     /* the key report, for the runtime: none, summary, json, json:FILE */
     PIPC__ENV_DIR,        /* the private folder of the step on this node; see stepdir.h */
     PIPC__ENV_COUNT

@@ -22,6 +22,8 @@ static pipc_status_t parse(const char *text, pipc__spank_options_t *options, pip
 
     pipc__options_default(pipc__spank_table, options);
     st = pipc__options_parse(pipc__spank_table, text, options, err);
+    if (!st)
+        st = pipc__spank_options_judge(options, err);
     if (st)
         pipc__say_clean(err->text);
     return st;

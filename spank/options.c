@@ -2,6 +2,7 @@
 #include "spank/options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const bind_values[] = {"switch", "spread", "numa", "none", "map", NULL};
@@ -9,10 +10,13 @@ static const char *const mem_values[] = {"local", "none", NULL};
 static const char *const nic_values[] = {"auto", "none", NULL};
 static const char *const ipc_values[] = {"auto", "require", "off", NULL};
 static const char *const path_values[] = {"auto", "p2p", "host", NULL};
+static const char *const nodes_values[] = {"auto", "split", NULL};
 static const char *const nccl_values[] = {"auto", "off", NULL};
 static const char *const tuner_values[] = {"auto", "off", NULL};
 static const char *const health_values[] = {"warn", "require", NULL};
 static const char *const report_values[] = {"none", "summary", "json", NULL};
+
+#define SPLIT_MAX 16 /* ranks of a node; PIPC__RANKS_MAX, which is no business of this layer */
 
 #define FIELD(field) offsetof(pipc__spank_options_t, field)
 #define ENUM(key, def, help)                                                                       \
@@ -35,6 +39,9 @@ const pipc__option_t pipc__spank_table[] = {
     ENUM(ipc, PIPC__OPT_IPC_AUTO,
          "say if peers' GPU memory can't be reached; require fails the step then"),
     ENUM(path, PIPC__OPT_PATH_AUTO, "how ranks of a node exchange data"),
+    {"nodes", PIPC__OPTION_NAMED, PIPC__OPT_NODES_AUTO, nodes_values, FIELD(nodes),
+     "for tests: take each rank, or each so many ranks of a host, as a node of its own", "split",
+     FIELD(split)},
     ENUM(nccl, PIPC__OPT_NCCL_AUTO,
          "preload libpcie-ipc-nccl.so, which does NCCL's AllReduce where it is faster"),
     ENUM(tuner, PIPC__OPT_TUNER_AUTO, "let NCCL choose by the measured table of this machine"),
@@ -57,6 +64,18 @@ static size_t write_list(const pipc__option_list_t *list, char *buf, size_t cap)
         used += (size_t)snprintf(used < cap ? buf + used : NULL, used < cap ? cap - used : 0,
                                  "%c%d", i ? ',' : ':', list->at[i]);
     return used;
+}
+
+pipc_status_t pipc__spank_options_judge(const pipc__spank_options_t *options, pipc__error_t *err)
+{
+    const char *n = options->split;
+    size_t len = strlen(n);
+
+    if (!len || (len <= 2 && *n != '0' && strspn(n, "0123456789") == len && atoi(n) <= SPLIT_MAX))
+        return PIPC_OK;
+    return pipc__fail(err, PIPC_ERR_INVALID,
+                      "nodes:split:%s: takes how many ranks are a node, a number from 1 to %d", n,
+                      SPLIT_MAX);
 }
 
 /* ":FILE" behind the value that was given one. */

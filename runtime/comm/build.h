@@ -15,6 +15,7 @@ typedef struct pipc__making {
     const pipc__xchg_ops_t *ops;
     pipc__xchg_t *xchg; /* open */
     pipc__group_t group;
+    bool by_cards;             /* the group has to be divided into nodes: see rails.h */
     int n, self;               /* of the own node */
     pipc__record_t mine, *all; /* all[n] */
     pipc__rail_address_t address;

@@ -127,6 +127,7 @@ void pipc__making_introduce(pipc__making_t *b)
     m->backend = pipc__making_on_gpu(b) ? PIPC_BACKEND_CUDA : PIPC_BACKEND_CPU;
     m->staging_bytes = b->config.asked.staging_bytes;
     m->path = b->config.asked.path;
+    m->split = b->config.split;
     m->digest = pipc__hash(PIPC__HASH_INIT, &b->kind, sizeof(b->kind));
     m->digest = pipc__hash(m->digest, &b->config.asked.sms, sizeof(b->config.asked.sms));
     m->digest =

@@ -29,7 +29,7 @@ static pipc_status_t find_node(pipc__making_t *b, pipc__error_t *err)
 
     b->n = b->group.size;
     b->self = b->group.self;
-    if (b->group.one_node)
+    if (!b->by_cards)
         return PIPC_OK;
     if (b->group.job_size > b->group.size)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
@@ -37,10 +37,19 @@ static pipc_status_t find_node(pipc__making_t *b, pipc__error_t *err)
                           "%d; make one a node (scope node, or --per-node)",
                           PIPC__GROUP_MAX, b->group.job_size);
     pipc__card_from(&card, &b->mine, pipc__environment("UCX_NET_DEVICES"));
-    pipc_status_t st = pipc__rails_find(&b->comm->rails, b->ops, b->xchg, &b->group, &card, err);
+    pipc_status_t st = PIPC_OK;
+    if (b->group.one_node)
+        st = pipc__rails_compare(b->ops, b->xchg, b->group.size, &b->mine, err);
+    if (!st)
+        st = pipc__rails_find(&b->comm->rails, b->ops, b->xchg, &b->group, &card, err);
+    if (st)
+        return st;
     b->n = nodes->local_size;
     b->self = nodes->local_rank;
-    return st;
+    if (b->comm->rails.split && !b->group.self)
+        pipc__log(PIPC__LOG_INFO, "PCIE_IPC_NODES: each %u ranks of a host are taken as a node",
+                  b->comm->rails.split);
+    return PIPC_OK;
 }
 
 /* Everybody's records on the own node. */
@@ -52,7 +61,7 @@ static pipc_status_t exchange_and_judge(pipc__making_t *b, pipc__error_t *err)
     b->all = calloc((size_t)b->n, sizeof(*b->all));
     if (!b->all)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d records", b->n);
-    if (b->group.one_node)
+    if (!b->by_cards)
         st = b->ops->exchange(b->xchg, &b->mine, sizeof(b->mine), b->all, err);
     else
         st = b->ops->pick(b->xchg, &b->mine, sizeof(b->mine), sizeof(b->mine),
@@ -116,6 +125,7 @@ static pipc_status_t build(pipc__making_t *b, pipc__error_t *err)
 
     if (st)
         return st;
+    b->by_cards = !b->group.one_node || b->config.split;
     pipc_status_t made = pipc__making_choose(b, &own);
     pipc__making_introduce(b);
     st = build_from(b, made, &own, err);

@@ -94,6 +94,46 @@ static pipc_status_t judge(pipc__rails_t *r, const pipc__card_t *cards, int n, i
     return st ? st : note_ends(r, cards, err);
 }
 
+pipc_status_t pipc__rails_compare(const pipc__xchg_ops_t *ops, pipc__xchg_t *x, int n,
+                                  const pipc__record_t *mine, pipc__error_t *err)
+{
+    pipc__record_t *recs = calloc((size_t)n, sizeof(*recs));
+    pipc__card_t *cards = calloc((size_t)n, sizeof(*cards));
+    pipc_status_t st;
+
+    if (recs && cards)
+        st = ops->exchange(x, mine, sizeof(*mine), recs, err);
+    else
+        st = pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d ranks", n);
+    for (int r = 0; !st && r < n; r++)
+        pipc__card_from(&cards[r], &recs[r], NULL);
+    if (!st)
+        st = pipc__cards_judge(cards, n, err); /* not the records: places don't matter any more */
+    free(recs);
+    free(cards);
+    return st;
+}
+
+/* Everybody's, in rank order; the first exchange of an opened one is not a pick. */
+static pipc_status_t gather_cards(const pipc__xchg_ops_t *ops, pipc__xchg_t *x,
+                                  const pipc__group_t *group, const pipc__card_t *mine,
+                                  pipc__card_t *cards, pipc__error_t *err)
+{
+    int n = group->size, *whom;
+
+    if (!group->one_node)
+        return ops->exchange(x, mine, sizeof(*mine), cards, err);
+    whom = calloc((size_t)n, sizeof(*whom));
+    for (int r = 0; whom && r < n; r++)
+        whom[r] = r;
+    pipc_status_t st =
+        ops->pick(x, mine, sizeof(*mine), sizeof(*mine), whom, whom ? n : 0, true, cards, err);
+    if (!st && !whom)
+        st = pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d ranks", n);
+    free(whom);
+    return st;
+}
+
 pipc_status_t pipc__rails_find(pipc__rails_t *r, const pipc__xchg_ops_t *ops, pipc__xchg_t *x,
                                const pipc__group_t *group, const pipc__card_t *mine,
                                pipc__error_t *err)
@@ -103,7 +143,8 @@ pipc_status_t pipc__rails_find(pipc__rails_t *r, const pipc__xchg_ops_t *ops, pi
     memset(r, 0, sizeof(*r));
     if (!cards)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d ranks", group->size);
-    pipc_status_t st = ops->exchange(x, mine, sizeof(*mine), cards, err);
+    pipc_status_t st = gather_cards(ops, x, group, mine, cards, err);
+    r->split = mine->split;
     if (!st)
         st = judge(r, cards, group->size, group->self, err);
     free(cards);
@@ -119,8 +160,8 @@ const char *pipc__rails_describe(const pipc__rails_t *r, char *buf, size_t cap)
         snprintf(ranks, sizeof(ranks), "%d", n->most);
     else
         snprintf(ranks, sizeof(ranks), "%d to %d", n->least, n->most);
-    snprintf(buf, cap, "%d nodes of %s rank%s, %d rail%s", n->n, ranks, n->most == 1 ? "" : "s",
-             n->nrails, n->nrails == 1 ? "" : "s");
+    snprintf(buf, cap, "%d nodes of %s rank%s, %d rail%s%s", n->n, ranks, n->most == 1 ? "" : "s",
+             n->nrails, n->nrails == 1 ? "" : "s", r->split ? " (PCIE_IPC_NODES=split)" : "");
     return buf;
 }
 

@@ -26,13 +26,20 @@ typedef struct pipc__rail_end {
 
 typedef struct pipc__rails {
     pipc__nodes_t nodes; /* n <= 1: one node, and nothing of the rest */
+    uint32_t split;      /* nodes are so many ranks each, by PCIE_IPC_NODES; 0: hosts */
     const pipc__rail_ops_t *ops;
     pipc__rail_t *rail;    /* the own end, until the executor has it; NULL: on none */
     pipc__rail_end_t *end; /* [node * nodes.nrails + rail] */
 } pipc__rails_t;
 
-/* A group of which it is not known that it is on one node: exchange @mine, judge everybody's, find
- * the nodes. Collective; all get the same status:
+/* For a group that is known to be on one node, and that this rank wants split: exchange @mine, the
+ * own record without its memory, as ranks do that want no such thing, so that those and this one
+ * find each other's wish and not each other's garbage. Collective; PIPC_ERR_MISMATCH. */
+pipc_status_t pipc__rails_compare(const pipc__xchg_ops_t *ops, pipc__xchg_t *x, int n,
+                                  const pipc__record_t *mine, pipc__error_t *err);
+
+/* A group of which it is not known that it is on one node, or that is split: exchange @mine, judge
+ * everybody's, find the nodes. Collective; all get the same status:
  *   PIPC_ERR_MISMATCH     what pipc__cards_judge() says
  *   PIPC_ERR_UNSUPPORTED  several nodes, and GPUs; or a build without UCX; or more ranks on a node
  *                         than a plan has, or more nodes than a rail

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/plan/plan.h"
+
 _Static_assert((int)PIPC_SCOPE_JOB == PIPC__SCOPE_JOB && (int)PIPC_SCOPE_NODE == PIPC__SCOPE_NODE,
                "scopes are handed on as they are");
 _Static_assert((int)PIPC_EXCHANGE_AUTO == PIPC__XCHG_AUTO &&
@@ -84,6 +86,31 @@ static pipc_status_t look_up_sms(pipc__getenv_t lookup, int *sms, pipc__error_t 
     return PIPC_OK;
 }
 
+/* "split": each rank is a node; "split:2": each two ranks of a host that follow each other are one.
+ * Not what Slurm calls a node: ranks of one slurmd, and such as no slurmd has started, can't be set
+ * apart by that, and two of a host are found by their own host names or by this. */
+static pipc_status_t look_up_split(pipc__getenv_t lookup, uint32_t *split, pipc__error_t *err)
+{
+    const char *value = lookup("PCIE_IPC_NODES");
+    char *end;
+
+    *split = 0;
+    if (!value || !*value || !strcmp(value, "auto"))
+        return PIPC_OK;
+    *split = 1;
+    if (!strcmp(value, "split"))
+        return PIPC_OK;
+    if (!strncmp(value, "split:", 6) && value[6] >= '1' && value[6] <= '9') {
+        long n = strtol(value + 6, &end, 10);
+        *split = (uint32_t)n;
+        if (!*end && n <= PIPC__RANKS_MAX)
+            return PIPC_OK;
+    }
+    return pipc__fail(err, PIPC_ERR_INVALID, "PCIE_IPC_NODES=%.100s: no such division; use auto, "
+                      "split (each rank is a node), or split:N (each N ranks of a host, 1 to %d)",
+                      value, PIPC__RANKS_MAX);
+}
+
 static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__error_t *err)
 {
     static const char *const exchanges[3] = {"auto", "pmix", "socket"};
@@ -104,7 +131,7 @@ static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__erro
     }
     if (!st && !c->asked.sms)
         st = look_up_sms(lookup, &c->asked.sms, err);
-    return st;
+    return st ? st : look_up_split(lookup, &c->split, err);
 }
 
 static pipc_status_t judge(const pipc_comm_config_t *a, pipc__error_t *err)

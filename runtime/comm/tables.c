@@ -67,6 +67,8 @@ void pipc__tables_key(pipc__table_key_t *key, const pipc__record_t *recs, int n,
 {
     uint64_t h = nodes > 1 ? hash_nodes(shape, nodes, sms) : hash_node(recs, n, shape, sms);
 
+    if (recs[0].split) /* what goes over a loopback is no measure of a network */
+        h = pipc__hash(h, &recs[0].split, sizeof(recs[0].split));
     memset(key, 0, sizeof(*key));
     key->topology = pipc__hash(h, &recs[0].staging_bytes, sizeof(recs[0].staging_bytes));
     copy_text(key->gpu, sizeof(key->gpu), recs[0].gpu, sizeof(recs[0].gpu));

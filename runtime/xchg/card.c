@@ -19,6 +19,7 @@ void pipc__card_from(pipc__card_t *card, const pipc__record_t *rec, const char *
     card->size = rec->size;
     card->backend = rec->backend;
     card->path = rec->path;
+    card->split = rec->split;
     memcpy(card->host, rec->host, sizeof(card->host));
     memcpy(card->boot_id, rec->boot_id, sizeof(card->boot_id));
     snprintf(card->nic, sizeof(card->nic), "%s", nic ? nic : "");
@@ -50,7 +51,8 @@ static pipc_status_t judge_choice(const pipc__card_t *c, const pipc__card_t *fir
 {
     const char *what =
         pipc__wishes_differ(c->backend != first->backend, c->staging_bytes != first->staging_bytes,
-                            c->path != first->path, c->digest != first->digest);
+                            c->path != first->path, c->split != first->split,
+                            c->digest != first->digest);
 
     if (!what)
         return PIPC_OK;

@@ -20,6 +20,7 @@ typedef struct pipc__card {
     char reason[112];   /* why status is not PIPC_OK */
     int32_t rank, size; /* in the job */
     uint32_t backend, path;
+    uint32_t split, reserved; /* as in the record; 0 */
     char host[64];
     char boot_id[40];
     char nic[PIPC__CARD_NIC]; /* of UCX_NET_DEVICES; "" where any may be used */

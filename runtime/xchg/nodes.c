@@ -20,19 +20,28 @@ static int compare(const void *x, const void *y, void *cards)
     return c ? c : a - b;
 }
 
+/* Is the rank at order[i] on the node of the one before it? *run: how many before it have its place.
+ */
+static bool follows(const int *order, int i, const pipc__card_t *cards, int *run)
+{
+    const pipc__card_t *c = &cards[order[i]];
+    bool near = i && !compare_places(c, &cards[order[i - 1]]);
+
+    *run = near ? *run + 1 : 0;
+    return near && (!c->split || (uint32_t)*run % c->split);
+}
+
 /* node[rank] for all; returns how many nodes there are. order[n] is scratch. */
 static int number_nodes(int *node, int *order, const pipc__card_t *cards, int n)
 {
-    int count = 0;
+    int count = 0, run = 0;
 
     for (int r = 0; r < n; r++)
         order[r] = r;
     qsort_r(order, (size_t)n, sizeof(*order), compare, (void *)(uintptr_t)cards);
     /* First by each node's lowest rank, which comes first among its equals... */
-    for (int i = 0; i < n; i++) {
-        bool same = i && !compare_places(&cards[order[i]], &cards[order[i - 1]]);
-        node[order[i]] = same ? node[order[i - 1]] : order[i];
-    }
+    for (int i = 0; i < n; i++)
+        node[order[i]] = follows(order, i, cards, &run) ? node[order[i - 1]] : order[i];
     /* ...then by number, in the order of those. node[lowest] is numbered before anybody asks it. */
     for (int r = 0; r < n; r++)
         node[r] = node[r] == r ? count++ : node[node[r]];

@@ -87,7 +87,7 @@ static pipc_status_t judge_place(const pipc__record_t *r, const pipc__record_t *
     return judge_namespaces(r, first, err);
 }
 
-const char *pipc__wishes_differ(bool backend, bool staging, bool path, bool digest)
+const char *pipc__wishes_differ(bool backend, bool staging, bool path, bool split, bool digest)
 {
     if (backend)
         return "backends";
@@ -95,6 +95,8 @@ const char *pipc__wishes_differ(bool backend, bool staging, bool path, bool dige
         return "staging sizes";
     if (path)
         return "paths (PCIE_IPC_PATH)";
+    if (split)
+        return "wishes of what a node is (PCIE_IPC_NODES)";
     return digest ? "plans or numbers of multiprocessors (PCIE_IPC_PLAN, PCIE_IPC_SMS)" : NULL;
 }
 
@@ -103,7 +105,8 @@ static pipc_status_t judge_choice(const pipc__record_t *r, const pipc__record_t 
 {
     const char *what = pipc__wishes_differ(r->backend != first->backend,
                                            r->staging_bytes != first->staging_bytes,
-                                           r->path != first->path, r->digest != first->digest);
+                                           r->path != first->path, r->split != first->split,
+                                           r->digest != first->digest);
 
     if (!what)
         return PIPC_OK;

@@ -13,7 +13,7 @@
 #include "runtime/base/error.h"
 
 #define PIPC__RECORD_MAGIC 0x43504950u /* "PIPC" in memory on little-endian machines */
-#define PIPC__RECORD_VERSION 4
+#define PIPC__RECORD_VERSION 5
 #define PIPC__RECORD_HANDLE 160
 #define PIPC__RECORD_WAY 128
 #define PIPC__RECORD_GPU 64
@@ -41,7 +41,7 @@ typedef struct pipc__record {
     char gpu[PIPC__RECORD_GPU]; /* "NVIDIA H200"; of a rank on a CPU "cpu AMD EPYC ..." */
     char driver[PIPC__RECORD_DRIVER]; /* "580.159.04"; "" none or unknown */
     uint32_t width;    /* lanes of the GPU's link now; 0 unknown */
-    uint32_t reserved; /* 0 */
+    uint32_t split;    /* ranks that are taken as a node; 0: nodes are as they are */
     uint32_t nvlink; /* 1: all other GPUs that this rank sees are joined to its own by NVLink */
     uint32_t path;   /* pipc_path_t */
     uint64_t staging_bytes;
@@ -55,10 +55,10 @@ typedef struct pipc__record {
 void pipc__record_fill(pipc__record_t *rec, int rank, int size);
 
 /* What two ranks asked for differently, as a text for people; NULL where nothing. */
-const char *pipc__wishes_differ(bool backend, bool staging, bool path, bool digest);
+const char *pipc__wishes_differ(bool backend, bool staging, bool path, bool split, bool digest);
 
 /* Can these ranks form a communicator on one node? recs[n] in rank order.
- *   PIPC_ERR_MISMATCH     not a record, another version, backend, staging size, path or plan
+ *   PIPC_ERR_MISMATCH     not a record, another version, backend, staging size, path, plan or split
  *   (another's status)    that rank's set-up failed; its reason is in the text
  *   PIPC_ERR_UNSUPPORTED  the ranks are on several nodes
  *   PIPC_ERR_UNREACHABLE  same node, but PID or user namespaces that keep the processes apart

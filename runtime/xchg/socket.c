@@ -179,6 +179,41 @@ static pipc_status_t socket_exchange(pipc__xchg_t *x, const void *mine, size_t b
     return x->group.self == 0 ? lead(x, mine, all, err) : follow(x, mine, all, err);
 }
 
+/* Each meeting has a name of its own: ranks that are through with the last one may be here while
+ * others still leave it. */
+static pipc_status_t meet_again(pipc__xchg_t *x, pipc__error_t *err)
+{
+    pipc__place_t place;
+
+    pipc__place_here(&place);
+    pipc__meeting_over(&x->meeting);
+    pipc__meeting_close(&x->meeting);
+    x->hello.number = next_number(x->hello.tag);
+    return pipc__meeting_open(&x->meeting, x->dir, place.node, x->hello.tag, x->hello.number, err);
+}
+
+/* For ranks of one node that are to be taken as several: rare, so everybody gets everybody's. */
+static pipc_status_t socket_pick(pipc__xchg_t *x, const void *mine, size_t bytes, size_t room,
+                                 const int *whom, int n, bool near, void *out, pipc__error_t *err)
+{
+    size_t size = (size_t)x->group.size;
+    char *all = calloc(size + 1, room), *own = all ? all + size * room : NULL; /* to give */
+    pipc_status_t st = PIPC_OK;
+
+    (void)near;
+    if (!all)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %zu ranks", size);
+    memcpy(own, mine, bytes);
+    if (size > 1)
+        st = meet_again(x, err);
+    if (!st)
+        st = socket_exchange(x, own, room, all, err);
+    for (int i = 0; !st && i < n; i++)
+        memcpy((char *)out + (size_t)i * room, all + (size_t)whom[i] * room, room);
+    free(all);
+    return st;
+}
+
 static void socket_close(pipc__xchg_t *x)
 {
     if (!x)
@@ -192,5 +227,6 @@ const pipc__xchg_ops_t pipc__xchg_socket = {
     .name = "socket",
     .open = socket_open,
     .exchange = socket_exchange,
+    .pick = socket_pick,
     .close = socket_close,
 };

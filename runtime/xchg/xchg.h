@@ -64,8 +64,7 @@ typedef struct pipc__xchg_ops {
     /* Collective: give @bytes, at most @room, get those of the ranks whom[n] of the group, of the
      * own choosing: out[n * room], with zeros behind what is shorter. @room is the same on all
      * ranks. @near: all ask for ranks of their own nodes alone, and nothing leaves the node where
-     * the exchange can help it. n may be 0. As often as all ranks do. NULL where groups are of one
-     * node always. */
+     * the exchange can help it. n may be 0. As often as all ranks do. */
     pipc_status_t (*pick)(pipc__xchg_t *x, const void *mine, size_t bytes, size_t room,
                           const int *whom, int n, bool near, void *out, pipc__error_t *err);
     void (*close)(pipc__xchg_t *x); /* NULL is allowed */

@@ -22,7 +22,7 @@ test_expect_fail 'srun refuses a wrong value' 'srun --pcie-ipc=bind:moon true 2>
 like 'and lists the right ones' "$(cat refused)" \
     '^srun: error: pcie-ipc: bind: unknown value "moon"; use one of: switch, spread, numa, none, map:N,\.\.\.$'
 test_expect_fail 'srun refuses an unknown key' 'srun --pcie-ipc=bind:none,color:red true 2>refused'
-like 'and lists the keys' "$(cat refused)" 'unknown key "color"; the keys are: bind, mem, nic, ipc, path, nccl, tuner, health, report, off, verbose, help'
+like 'and lists the keys' "$(cat refused)" 'unknown key "color"; the keys are: bind, mem, nic, ipc, path, nodes, nccl, tuner, health, report, off, verbose, help'
 test_expect_fail 'sbatch refuses it too' 'sbatch --pcie-ipc=bind:moon --wrap true 2>refused'
 like 'with the same words' "$(cat refused)" 'bind: unknown value "moon"; use one of: switch, spread, numa, none, map:N'
 test_expect_fail 'help ends srun without running anything' 'srun --pcie-ipc=help touch ran >help 2>/dev/null'

@@ -46,7 +46,7 @@ batch() {
 }
 
 # shellcheck disable=SC2034 # for the tests' code
-defaults=bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:warn,report:none
+defaults=bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nodes:auto,nccl:auto,tuner:auto,health:warn,report:none
 test_expect_success '#SBATCH --pcie-ipc=bind:spread reaches the steps; an own option of srun wins; off undoes it' '
     batch out --pcie-ipc=bind:spread "
         env | grep -E ^PCIE_IPC_\(TASK\|WANTED\) && echo the script is not left alone

@@ -77,6 +77,11 @@ test_expect_success 'two slurmd of one host are two nodes to PMIx, and one that 
     srun -N2 -n4 --ntasks-per-node=2 unshare --uts sh -c "hostname one; exec pcie-ipc-bench -b 8 -e 1M -f 32 -n 1" >out &&
     all_zero out 4 && test "$(grep -c "rank .* on one" out)" = 4 && ! grep -q rail out'
 
+# PMIx knows that these ranks are of one node, and the library is told otherwise.
+test_expect_success 'ranks of one node are taken as two, and none opens the memory of the other' '
+    PCIE_IPC_NODES=split:2 srun -N1 -n4 pcie-ipc-bench -b 8 -e 1M -f 32 -n 1 -d all >out && all_zero out 40 &&
+    grep -q "2 nodes of 2 ranks, 2 rails (PCIE_IPC_NODES=split)" out'
+
 test_expect_success 'an unprivileged user gets the same' '
     as_user srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 8 -e 64K -f 64 -n 2 >out && all_zero out 3'
 
@@ -95,6 +100,9 @@ test_expect_success 'a plan of one node' '
     refused "for ranks of one node" srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench --plan two-shot -b 8 -e 8'
 test_expect_success 'a rank that asks for another plan than the others' '
     refused "have different plans" srun -N2 -n4 --ntasks-per-node=2 ./faults --mismatch 2'
+test_expect_success 'ranks of one node that disagree on what a node is' '
+    refused "different wishes of what a node is (PCIE_IPC_NODES)" srun -N1 -n4 sh -c "
+        test \$SLURM_PROCID = 2 || export PCIE_IPC_NODES=split; exec pcie-ipc-bench -b 8 -e 8"'
 # A table of this machine's own: two nodes of 2 ranks, with the other plan for all sizes.
 cat >with_table <<'END'
 #!/bin/sh

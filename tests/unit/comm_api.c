@@ -27,7 +27,7 @@
 
 /* --- requests: old programs, the environment ----------------------------------------------------- */
 
-static const char *env_plan, *env_exchange, *env_path, *env_sms;
+static const char *env_plan, *env_exchange, *env_path, *env_sms, *env_nodes;
 
 static const char *lookup(const char *name)
 {
@@ -35,6 +35,7 @@ static const char *lookup(const char *name)
            : !strcmp(name, "PCIE_IPC_EXCHANGE") ? env_exchange
            : !strcmp(name, "PCIE_IPC_PATH")     ? env_path
            : !strcmp(name, "PCIE_IPC_SMS")      ? env_sms
+           : !strcmp(name, "PCIE_IPC_NODES")    ? env_nodes
                                                 : NULL;
 }
 
@@ -124,6 +125,36 @@ static void the_path_is_taken_from_program_or_environment(void **state)
             fail_msg("case %zu: %d %s", i, st, err.text);
     }
     env_path = NULL;
+}
+
+static void what_a_node_is_the_environment_says(void **state)
+{
+    static const struct {
+        const char *env;
+        pipc_status_t status;
+        unsigned int split;
+    } cases[] = {
+        {NULL, PIPC_OK, 0},         {"", PIPC_OK, 0},
+        {"auto", PIPC_OK, 0},       {"split", PIPC_OK, 1},
+        {"split:1", PIPC_OK, 1},    {"split:16", PIPC_OK, 16},
+        {"split:17", PIPC_ERR_INVALID, 0}, {"split:0", PIPC_ERR_INVALID, 0},
+        {"split:", PIPC_ERR_INVALID, 0},   {"split:2x", PIPC_ERR_INVALID, 0},
+        {"split:2,2", PIPC_ERR_INVALID, 0}, {"split:-1", PIPC_ERR_INVALID, 0},
+        {"split:99999999999999999999", PIPC_ERR_INVALID, 0},
+        {"splits", PIPC_ERR_INVALID, 0},   {"2", PIPC_ERR_INVALID, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pipc__config_t got;
+        pipc__error_t err = {PIPC_OK, ""};
+        env_nodes = cases[i].env;
+        pipc_status_t st = pipc__config_take(&got, NULL, lookup, &err);
+        if (st != cases[i].status || (!st && got.split != cases[i].split) ||
+            (st && !strstr(err.text, "PCIE_IPC_NODES")))
+            fail_msg("case %zu: %d %s", i, st, err.text);
+    }
+    env_nodes = NULL;
 }
 
 static void the_sm_budget_is_taken_from_program_or_environment(void **state)
@@ -500,6 +531,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_environment_refines_and_the_program_wins),
         cmocka_unit_test(the_path_is_taken_from_program_or_environment),
+        cmocka_unit_test(what_a_node_is_the_environment_says),
         cmocka_unit_test(the_sm_budget_is_taken_from_program_or_environment),
         cmocka_unit_test(structures_of_old_programs_are_taken),
         cmocka_unit_test(structures_of_no_known_size_are_refused),

@@ -209,6 +209,13 @@ tests_unit_comm_api_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_comm_api_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/comm_nodes
+endif
+tests_unit_comm_nodes_SOURCES = tests/unit/comm_nodes.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_comm_nodes_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_comm_nodes_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/xchg_socket
 endif
 tests_unit_xchg_socket_SOURCES = tests/unit/xchg_socket.c tests/unit/ranks.c tests/unit/ranks.h

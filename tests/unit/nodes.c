@@ -25,22 +25,29 @@ static void deal(pipc__card_t *cards, const char *hosts)
 
 static const struct {
     const char *hosts;
+    uint32_t split;
     int self;
     int n, node, local_rank, local_size, least, most, rail;
     const char *owners; /* of each node, by rail */
 } places[] = {
-    {"a", 0, 1, 0, 0, 1, 1, 1, 0, "0"},
-    {"aa", 1, 1, 0, 1, 2, 2, 2, 1, "01"},
-    {"ab", 1, 2, 1, 0, 1, 1, 1, 0, "0 1"}, /* the rail alone */
-    {"aabb", 3, 2, 1, 1, 2, 2, 2, 1, "01 23"},
-    {"abab", 2, 2, 0, 1, 2, 2, 2, 1, "02 13"},      /* srun -m cyclic */
-    {"baab", 1, 2, 1, 0, 2, 2, 2, 0, "03 12"},      /* nodes by their lowest rank, not by name */
-    {"aaaabbb", 1, 2, 0, 1, 4, 3, 4, 1, "012 456"}, /* rank 3 of the larger node is on none */
-    {"aaaabbb", 3, 2, 0, 3, 4, 3, 4, -1, "012 456"},
-    {"aaaab", 3, 2, 0, 3, 4, 1, 4, -1, "0 4"},
-    {"aaaabbc", 2, 3, 0, 2, 4, 1, 4, -1, "0 4 6"},
-    {"aaaabb", 2, 2, 0, 2, 4, 2, 4, 1, "02 45"}, /* owner l * n / rails */
-    {"abcdabcd", 6, 4, 2, 1, 2, 2, 2, 1, "04 15 26 37"},
+    {"a", 0, 0, 1, 0, 0, 1, 1, 1, 0, "0"},
+    {"aa", 0, 1, 1, 0, 1, 2, 2, 2, 1, "01"},
+    {"ab", 0, 1, 2, 1, 0, 1, 1, 1, 0, "0 1"}, /* the rail alone */
+    {"aabb", 0, 3, 2, 1, 1, 2, 2, 2, 1, "01 23"},
+    {"abab", 0, 2, 2, 0, 1, 2, 2, 2, 1, "02 13"},      /* srun -m cyclic */
+    {"baab", 0, 1, 2, 1, 0, 2, 2, 2, 0, "03 12"},      /* nodes by their lowest rank, not by name */
+    {"aaaabbb", 0, 1, 2, 0, 1, 4, 3, 4, 1, "012 456"}, /* rank 3 of the larger node is on none */
+    {"aaaabbb", 0, 3, 2, 0, 3, 4, 3, 4, -1, "012 456"},
+    {"aaaab", 0, 3, 2, 0, 3, 4, 1, 4, -1, "0 4"},
+    {"aaaabbc", 0, 2, 3, 0, 2, 4, 1, 4, -1, "0 4 6"},
+    {"aaaabb", 0, 2, 2, 0, 2, 4, 2, 4, 1, "02 45"}, /* owner l * n / rails */
+    {"abcdabcd", 0, 6, 4, 2, 1, 2, 2, 2, 1, "04 15 26 37"},
+    {"aa", 1, 1, 2, 1, 0, 1, 1, 1, 0, "0 1"}, /* each rank by itself */
+    {"abab", 1, 2, 4, 2, 0, 1, 1, 1, 0, "0 1 2 3"},
+    {"aaaaa", 2, 4, 3, 2, 0, 1, 1, 2, 0, "0 2 4"},          /* in twos, and one is left */
+    {"abababab", 2, 5, 4, 3, 0, 2, 2, 2, 0, "02 13 46 57"}, /* of each host */
+    {"abab", 2, 2, 2, 0, 1, 2, 2, 2, 1, "02 13"},
+    {"aabb", 16, 3, 2, 1, 1, 2, 2, 2, 1, "01 23"},
 };
 
 static void list_owners(const pipc__nodes_t *nodes, char *text)
@@ -63,6 +70,8 @@ static void ranks_find_their_nodes(void **state)
         pipc__error_t err;
         char owners[64];
         deal(cards, places[i].hosts);
+        for (size_t r = 0; r < strlen(places[i].hosts); r++)
+            cards[r].split = places[i].split;
         assert_int_equal(
             pipc__nodes_find(&n, cards, (int)strlen(places[i].hosts), places[i].self, &err), 0);
         list_owners(&n, owners);
@@ -145,6 +154,10 @@ static void other_backend(pipc__card_t *c)
 {
     c->backend ^= 1;
 }
+static void other_split(pipc__card_t *c)
+{
+    c->split = 2;
+}
 static void other_staging(pipc__card_t *c)
 {
     c->staging_bytes ^= 1;
@@ -163,6 +176,7 @@ static const struct {
     {other_plan, PIPC_ERR_MISMATCH, "ranks 0 (on na) and 2 (on nb) have different plans"},
     {other_backend, PIPC_ERR_MISMATCH, "different backends"},
     {other_staging, PIPC_ERR_MISMATCH, "different staging sizes"},
+    {other_split, PIPC_ERR_MISMATCH, "different wishes of what a node is (PCIE_IPC_NODES)"},
 };
 
 static void cards_are_judged(void **state)

@@ -318,7 +318,7 @@ static void expect_env(const char *name, const char *value)
 }
 
 #define DEFAULTS                                                                                   \
-    "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:warn,report:"   \
+    "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nodes:auto,nccl:auto,tuner:auto,health:warn,report:"   \
     "none"
 
 /* --- the option ----------------------------------------------------------------------------- */
@@ -347,8 +347,14 @@ static void wrong_values_are_refused_before_an_allocation(void **state)
     assert_true(local_call(S_CTX_LOCAL, "bind:map:0,64") < 0);
     assert_non_null(strstr(slurm->log, "error: pcie-ipc: bind:map: \"64\" is no number"));
     assert_int_equal(local_call(S_CTX_LOCAL, "bind:map:0,63"), 0); /* what is granted decides */
+    static const char *const splits[] = {"nodes:split:0", "nodes:split:17", "nodes:split:2x"};
+    for (size_t i = 0; i < sizeof(splits) / sizeof(splits[0]); i++) {
+        assert_true(local_call(S_CTX_LOCAL, splits[i]) < 0);
+        assert_non_null(strstr(slurm->log, "takes how many ranks are a node"));
+    }
+    assert_int_equal(local_call(S_CTX_LOCAL, "nodes:split:16"), 0);
     assert_true(local_call(S_CTX_ALLOCATOR, "color:red") < 0);
-    assert_non_null(strstr(slurm->log, "the keys are: bind, mem, nic, ipc, path, nccl, tuner, "
+    assert_non_null(strstr(slurm->log, "the keys are: bind, mem, nic, ipc, path, nodes, nccl, tuner, "
                                        "health, report, off, verbose, help"));
     assert_true(local_call(S_CTX_LOCAL, "bind:\x1b[2Jx\n") < 0);
     assert_null(strchr(slurm->log, '\x1b'));
@@ -381,7 +387,7 @@ static void a_second_empty_call_does_not_wipe_the_first(void **state)
 {
     (void)state;
     RUN(NULL, NULL, "bind:none,ipc:off", "");
-    expect_env("PCIE_IPC_MODE", "bind:none,mem:local,nic:auto,ipc:off,path:auto,nccl:auto,tuner:"
+    expect_env("PCIE_IPC_MODE", "bind:none,mem:local,nic:auto,ipc:off,path:auto,nodes:auto,nccl:auto,tuner:"
                                 "auto,health:warn,report:none");
 }
 
@@ -389,7 +395,7 @@ static void a_later_text_replaces_an_earlier_one(void **state)
 {
     (void)state;
     RUN(NULL, NULL, "bind:none", "ipc:off");
-    expect_env("PCIE_IPC_MODE", "bind:switch,mem:local,nic:auto,ipc:off,path:auto,nccl:auto,tuner:"
+    expect_env("PCIE_IPC_MODE", "bind:switch,mem:local,nic:auto,ipc:off,path:auto,nodes:auto,nccl:auto,tuner:"
                                 "auto,health:warn,report:none");
 }
 
@@ -667,6 +673,11 @@ static void keys_of_the_runtime_are_handed_on(void **state)
     RUN(NULL, NULL, "path:host,report:summary");
     expect_env("PCIE_IPC_PATH", "host");
     expect_env("PCIE_IPC_REPORT", "summary");
+    expect_env("PCIE_IPC_NODES", "auto");
+    RUN(NULL, NULL, "nodes:split");
+    expect_env("PCIE_IPC_NODES", "split");
+    RUN(NULL, NULL, "nodes:split:4,verbose");
+    expect_env("PCIE_IPC_NODES", "split:4");
     RUN(NULL, NULL, "report:json");
     expect_env("PCIE_IPC_REPORT", "json");
     RUN(NULL, NULL, "report:json:/tmp/a.json,verbose");

@@ -21,32 +21,36 @@ static void what_was_chosen_parses_back(void **state)
     static const struct {
         const char *text, *written;
     } cases[] = {
-        {"", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:warn,"
+        {"", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nodes:auto,nccl:auto,tuner:auto,health:warn,"
              "report:none"},
-        {"bind:none", "bind:none,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:"
+        {"bind:none", "bind:none,mem:local,nic:auto,ipc:auto,path:auto,nodes:auto,nccl:auto,tuner:auto,health:"
                       "warn,report:none"},
-        {"verbose,ipc:require", "bind:switch,mem:local,nic:auto,ipc:require,path:auto,nccl:auto,"
+        {"verbose,ipc:require", "bind:switch,mem:local,nic:auto,ipc:require,path:auto,nodes:auto,nccl:auto,"
                                 "tuner:auto,health:warn,report:none,verbose"},
-        {"verbose:no,ipc:off", "bind:switch,mem:local,nic:auto,ipc:off,path:auto,nccl:auto,tuner:"
+        {"verbose:no,ipc:off", "bind:switch,mem:local,nic:auto,ipc:off,path:auto,nodes:auto,nccl:auto,tuner:"
                                "auto,health:warn,report:none"},
-        {"help", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:"
+        {"help", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nodes:auto,nccl:auto,tuner:auto,health:"
                  "warn,report:none"},
-        {"off", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:"
+        {"off", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nodes:auto,nccl:auto,tuner:auto,health:"
                 "warn,report:none,off"},
         {"bind:spread,mem:none,nic:none,path:host,health:require,report:summary",
-         "bind:spread,mem:none,nic:none,ipc:auto,path:host,nccl:auto,tuner:auto,health:require,"
+         "bind:spread,mem:none,nic:none,ipc:auto,path:host,nodes:auto,nccl:auto,tuner:auto,health:require,"
          "report:summary"},
-        {"bind:map:4,5,2,3,verbose", "bind:map:4,5,2,3,mem:local,nic:auto,ipc:auto,path:auto,nccl:"
+        {"bind:map:4,5,2,3,verbose", "bind:map:4,5,2,3,mem:local,nic:auto,ipc:auto,path:auto,nodes:auto,nccl:"
                                      "auto,tuner:auto,health:warn,report:none,verbose"},
         {"report:json:/tmp/a:b,nccl:off,tuner:off",
-         "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:off,tuner:off,health:warn,"
+         "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nodes:auto,nccl:off,tuner:off,health:warn,"
          "report:json:/tmp/a:b"},
         {"report:json:/tmp/a,report:json",
-         "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,tuner:auto,health:warn,"
+         "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nodes:auto,nccl:auto,tuner:auto,health:warn,"
          "report:json"},
-        {"bind:map:1,0,bind:numa", "bind:numa,mem:local,nic:auto,ipc:auto,path:auto,nccl:auto,"
+        {"bind:map:1,0,bind:numa", "bind:numa,mem:local,nic:auto,ipc:auto,path:auto,nodes:auto,nccl:auto,"
                                    "tuner:auto,health:warn,report:none"},
-        {"bind:numa,path:p2p", "bind:numa,mem:local,nic:auto,ipc:auto,path:p2p,nccl:auto,tuner:"
+        {"nodes:split", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nodes:split,nccl:auto,"
+                        "tuner:auto,health:warn,report:none"},
+        {"nodes:split:2,off", "bind:switch,mem:local,nic:auto,ipc:auto,path:auto,nodes:split:2,"
+                              "nccl:auto,tuner:auto,health:warn,report:none,off"},
+        {"bind:numa,path:p2p", "bind:numa,mem:local,nic:auto,ipc:auto,path:p2p,nodes:auto,nccl:auto,tuner:"
                                "auto,health:warn,report:none"},
     };
 

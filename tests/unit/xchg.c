@@ -65,6 +65,7 @@ static void other_backend(pipc__record_t *r) { r->backend++; }
 static void other_staging(pipc__record_t *r) { r->staging_bytes *= 2; }
 static void other_digest(pipc__record_t *r) { r->digest ^= 1; }
 static void other_path(pipc__record_t *r) { r->path = 2; }
+static void other_split(pipc__record_t *r) { r->split = 1; }
 
 static const struct {
     void (*inject)(pipc__record_t *r);
@@ -86,6 +87,7 @@ static const struct {
     {other_staging, PIPC_ERR_MISMATCH, "different staging sizes"},
     {other_digest, PIPC_ERR_MISMATCH, "different plans or numbers"},
     {other_path, PIPC_ERR_MISMATCH, "different paths (PCIE_IPC_PATH)"},
+    {other_split, PIPC_ERR_MISMATCH, "what a node is (PCIE_IPC_NODES)"},
 };
 
 static void records_are_judged(void **state)
