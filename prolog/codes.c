@@ -10,7 +10,8 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "A link has the lanes that both ends can do, at any speed and also when idle. One that "
          "has fewer lost them when it trained: a contact, a riser, a cable. Every copy over it "
          "takes longer. The lanes of a slot that was made with few are no loss: then the port's "
-         "ability is the limit. A NIC beside the GPUs is told as a warning."},
+         "ability is the limit. A NIC beside the GPUs is told as a warning, and as a note where it "
+         "could carry little with all its lanes, as the gigabit ports of a board."},
     [PIPC__CODE_LOST] =
         {"PCI002", PIPC__DRAIN, "a device does not answer",
          "power the node off and on; if the device stays away, reseat or replace it",

@@ -8,20 +8,22 @@
 #include <string.h>
 
 #include "prolog/config_space.h"
+#include "prolog/elsewhere.h"
 #include "prolog/facts_parts.h"
 #include "runtime/base/file.h"
 #include "runtime/topo/scan.h"
 
 #define VENDOR_AMD 0x1002
 #define VENDOR_NVIDIA 0x10de
+#define VENDOR_INTEL 0x8086
 
 typedef struct reader {
     pipc__scan_t scan;
     pipc__config_space_t *space;
     pipc__topo_t *scratch; /* an empty tree for the NUMA nodes that topo/device.h finds */
     int *index;            /* scan -> facts, or -1 */
-    bool *gpu;             /* of scan */
-    bool all, excerpt;
+    bool *gpu, *elsewhere; /* of scan */
+    bool all, excerpt, guest;
 } reader_t;
 
 /* Config space of one device; its capabilities beyond byte 256 as well. */
@@ -62,12 +64,26 @@ static bool stands_for_card(const reader_t *r, int i)
     return pipc__file_int(r->scan.root, &vendor, "%s/vendor", dir) && vendor == VENDOR_AMD;
 }
 
+/* Intel's graphics in the processor have no link, and no place but this one. In a guest a GPU may
+ * be anywhere. */
+static bool is_integrated(const reader_t *r, int i)
+{
+    const pipc__scan_device_t *d = &r->scan.dev[i];
+    char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX];
+    int64_t vendor;
+
+    if (d->addr.domain != 0 || d->addr.bus != 0 || d->addr.device != 2 || r->guest)
+        return false;
+    pipc__scan_locate(&r->scan, d, name, dir);
+    return pipc__file_int(r->scan.root, &vendor, "%s/vendor", dir) && vendor == VENDOR_INTEL;
+}
+
 static bool is_gpu(const reader_t *r, int i)
 {
     const pipc__scan_device_t *d = &r->scan.dev[i];
 
     if (d->part == PIPC__PART_GPU)
-        return !d->virtual && !second_function(&r->scan, i);
+        return !d->virtual && !second_function(&r->scan, i) && !is_integrated(r, i);
     return stands_for_card(r, i);
 }
 
@@ -128,19 +144,55 @@ static bool stands_in_excerpt(const reader_t *r, int i)
 
     return d->listed && !d->virtual &&
            (d->part == PIPC__PART_NIC ||
-            (d->part == PIPC__PART_BRIDGE &&
+            (d->part == PIPC__PART_BRIDGE && !r->elsewhere[i] &&
              (d->port == PIPC__PORT_ROOT || d->port == PIPC__PORT_DOWNSTREAM)));
 }
 
-/* Number the GPUs, what is above them and, where all is wanted, what is beside them; how many. */
-static int choose(reader_t *r)
+static pipc__listed_as_t listed_as(const reader_t *r, int i)
 {
+    const pipc__scan_device_t *d = &r->scan.dev[i];
+    char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX];
+    int64_t class_code;
+
+    if (d->part == PIPC__PART_BRIDGE)
+        return PIPC__LISTED_PORT;
+    if (!d->listed || r->gpu[i] || is_companion(r, i))
+        return PIPC__LISTED_MAYBE;
+    pipc__scan_locate(&r->scan, d, name, dir);
+    if (!pipc__file_int(r->scan.root, &class_code, "%s/class", dir))
+        return PIPC__LISTED_MAYBE;
+    return class_code >> 8 == 0x0600 ? PIPC__LISTED_HOST : PIPC__LISTED_OTHER;
+}
+
+/* Which ports lead to no GPU, in an excerpt that shows as much. */
+static pipc_status_t look_elsewhere(reader_t *r, pipc__error_t *err)
+{
+    pipc__listed_t *list = calloc((size_t)r->scan.n + 1, sizeof(*list));
+    pipc_status_t st;
+
+    if (!list)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "out of memory");
+    for (int i = 0; i < r->scan.n; i++) {
+        const pipc__scan_device_t *d = &r->scan.dev[i];
+        list[i] = (pipc__listed_t){d->addr, d->parent, d->secondary, listed_as(r, i)};
+    }
+    st = pipc__elsewhere(list, r->scan.n, r->elsewhere, err);
+    free(list);
+    return st;
+}
+
+/* Number the GPUs, what is above them and, where all is wanted, what is beside them; how many. */
+static pipc_status_t choose(reader_t *r, int *chosen, pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
     int n = 0;
 
     for (int i = 0; i < r->scan.n; i++) {
         r->index[i] = -1;
         r->gpu[i] = is_gpu(r, i);
     }
+    if (r->excerpt && (st = look_elsewhere(r, err)))
+        return st;
     for (int i = 0; i < r->scan.n; i++)
         if (r->gpu[i])
             take(r, i);
@@ -150,7 +202,8 @@ static int choose(reader_t *r)
     for (int i = 0; i < r->scan.n; i++)
         if (r->index[i] == 0)
             r->index[i] = n++;
-    return n;
+    *chosen = n;
+    return PIPC_OK;
 }
 
 /* In a captured tree an absolute link would lead libpci out of it: there we read ourselves. */
@@ -271,13 +324,14 @@ static pipc_status_t read_all(reader_t *r, pipc__facts_t *facts, pipc__error_t *
     size_t n = r->scan.n > 0 ? (size_t)r->scan.n : 1;
 
     r->gpu = calloc(n, sizeof(*r->gpu));
+    r->elsewhere = calloc(n, sizeof(*r->elsewhere));
     r->index = calloc(n, sizeof(*r->index));
-    if (r->gpu && r->index)
+    if (r->gpu && r->elsewhere && r->index)
         facts->dev = calloc(n, sizeof(*facts->dev));
     if (!facts->dev)
         st = pipc__fail(err, PIPC_ERR_NOMEM, "out of memory");
     else
-        facts->n = choose(r);
+        st = choose(r, &facts->n, err);
     for (int i = 0; !st && i < r->scan.n; i++) {
         if (r->index[i] < 0)
             continue;
@@ -302,10 +356,10 @@ pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__lo
         st = pipc__fail(err, PIPC_ERR_NOMEM, "out of memory");
     if (!st)
         st = pipc__config_space_open(&r.space, root, err);
+    facts->excerpt = r.excerpt;
+    facts->virtual_machine = r.guest = !st && pipc__facts_guest(&r.scan);
     if (!st)
         st = read_all(&r, facts, err);
-    facts->excerpt = r.excerpt;
-    facts->virtual_machine = pipc__facts_guest(&r.scan);
     if (!st && r.all && !r.excerpt) { /* a dump has none of it */
         pipc__facts_node(facts, root);
         st = pipc__facts_log(facts, root, err);
@@ -315,6 +369,7 @@ pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__lo
     free(r.scan.dev);
     free(r.index);
     free(r.gpu);
+    free(r.elsewhere);
     return st;
 }
 

@@ -26,6 +26,7 @@
 
 #define DEVICES_MAX 4096
 #define VENDOR_AMD 0x1002
+#define VENDOR_INTEL 0x8086
 
 typedef struct reader {
     pipc__text_entry_t *list;
@@ -210,6 +211,14 @@ static bool same_slot(pipc__pci_addr_t a, pipc__pci_addr_t b)
     return a.domain >= 0 && a.domain == b.domain && a.bus == b.bus && a.device == b.device;
 }
 
+/* Intel's graphics in the processor have no link, and no place but this one (facts_sysfs.c does the
+ * same). */
+static bool is_integrated(const reader_t *r, const pipc__text_entry_t *e)
+{
+    return e->fact.gpu && e->fact.vendor == VENDOR_INTEL && e->addr.domain == 0 &&
+           e->addr.bus == 0 && e->addr.device == 2 && !r->log.facts->virtual_machine;
+}
+
 /* Status bits without those that nobody wants to be told; both may be unknown, -1. */
 static int64_t unmasked(int64_t status, int64_t mask)
 {
@@ -223,6 +232,10 @@ static void know_cards(reader_t *r)
     for (int i = 0; i < r->n; i++) {
         pipc__text_entry_t *e = &r->list[i];
         bool above = false;
+        if (is_integrated(r, e)) {
+            e->fact.gpu = e->relevant = false;
+            e->as = PIPC__LISTED_OTHER;
+        }
         for (int k = i - 1; k >= 0 && same_slot(r->list[k].addr, e->addr); k--)
             if (r->list[k].fact.gpu && !e->fact.gpu)
                 e->fact.companion = e->relevant = true;
@@ -233,6 +246,35 @@ static void know_cards(reader_t *r)
         e->fact.more.uncorrected = unmasked(e->fact.more.uncorrected, e->ue_mask);
         e->fact.more.corrected = unmasked(e->fact.more.corrected, e->ce_mask);
     }
+}
+
+/* What leads elsewhere is no matter of GPUs, nor is a device of another kind, whatever its own ACS
+ * does. Ports above a NIC are kept with it. */
+static pipc_status_t leave_out(reader_t *r, pipc__error_t *err)
+{
+    pipc__listed_t *list = calloc((size_t)r->n + 1, sizeof(*list));
+    bool *elsewhere = calloc((size_t)r->n + 1, sizeof(*elsewhere));
+    pipc_status_t st = PIPC_ERR_NOMEM;
+
+    for (int i = 0; list && i < r->n; i++) {
+        const pipc__text_entry_t *e = &r->list[i];
+        bool maybe = e->fact.gpu || e->fact.companion;
+        list[i] = (pipc__listed_t){e->addr, e->fact.parent, e->secondary,
+                                   maybe ? PIPC__LISTED_MAYBE : e->as};
+    }
+    if (list && elsewhere)
+        st = pipc__elsewhere(list, r->n, elsewhere, err);
+    else
+        pipc__fail(err, st, "out of memory");
+    for (int i = 0; !st && i < r->n; i++) {
+        pipc__text_entry_t *e = &r->list[i];
+        bool other = e->as == PIPC__LISTED_OTHER && !e->fact.nic && !e->fact.companion;
+        if (other || (elsewhere[i] && !e->fact.gpu))
+            e->relevant = false;
+    }
+    free(list);
+    free(elsewhere);
+    return st;
 }
 
 /* Keep what is of interest, and what is above it. */
@@ -284,8 +326,10 @@ pipc_status_t pipc__facts_parse(pipc__facts_t *facts, char *text, const char *fr
             qsort(r.list, (size_t)r.n, sizeof(*r.list), compare);
         find_parents(&r);
         know_cards(&r);
-        st = keep(&r, facts, from, err);
+        st = leave_out(&r, err);
     }
+    if (!st)
+        st = keep(&r, facts, from, err);
     free(r.list);
     return st;
 }

@@ -8,6 +8,7 @@
 
 #include "prolog/places.h"
 
+#define LITTLE (2L * 5000) /* lanes by mega-transfers: who can do no more carries no GPU's data */
 #define STARVED                                                                                    \
     16 /* a slot with a sixteenth of what the card can do, or less, is the wrong slot              \
         */
@@ -109,8 +110,21 @@ static void judge_alone(judge_t *j, const pipc__fact_t *f)
 static bool is_of_gpu(const judge_t *j, const pipc__fact_t *f)
 {
     const pipc__below_t *below = &j->below[f - j->facts->dev];
+    bool end = f->nic || f->companion || f->link.port == PIPC__EXPRESS_ENDPOINT ||
+               f->link.port == PIPC__EXPRESS_LEGACY || f->link.port == PIPC__EXPRESS_INTEGRATED;
 
-    return below->gpus > 0 || (j->facts->excerpt && !f->nic && !f->companion && below->nics == 0);
+    return below->gpus > 0 || (j->facts->excerpt && !end && below->nics == 0);
+}
+
+/* How much lost lanes of a link are at most. A NIC is told, not acted upon: its node has GPUs that
+ * are well. The gigabit ports of a board often have fewer lanes than their chip could use. */
+static pipc__severity_t width_most(const judge_t *j, const pipc__fact_t *f)
+{
+    bool little = f->link.max_mts >= 0 && (long)f->link.max_width * f->link.max_mts <= LITTLE;
+
+    if (is_of_gpu(j, f))
+        return PIPC__DRAIN;
+    return f->nic && little ? PIPC__NOTE : PIPC__WARN;
 }
 
 /* The link is what both ends can do: does the slot hold the card back? */
@@ -161,9 +175,8 @@ static void judge_width(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f
              b);
     else if (!both || j->facts->virtual_machine)
         find(j, PIPC__CODE_UNCONFIRMED, f, want, "link is x%d", now);
-    else /* a NIC is told, not acted upon: its node has GPUs that are well */
-        pipc__judge_find(j, PIPC__CODE_WIDTH, is_of_gpu(j, f) ? PIPC__DRAIN : PIPC__WARN, f, want,
-                         "link is x%d", now);
+    else
+        pipc__judge_find(j, PIPC__CODE_WIDTH, width_most(j, f), f, want, "link is x%d", now);
 }
 
 static void judge_speed(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
@@ -212,6 +225,16 @@ static void judge_lost(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
                          "does not answer%s%s", p ? ", below " : "", p ? p->name : "");
 }
 
+/* Is it a further function of the NIC before it? They share one link. */
+static bool is_second_port(const judge_t *j, const pipc__fact_t *f)
+{
+    const pipc__fact_t *first = f - j->facts->dev > 0 ? f - 1 : NULL;
+    const char *dot = strrchr(f->name, '.');
+
+    return f->nic && first && first->nic && dot &&
+           strncmp(f->name, first->name, (size_t)(dot - f->name) + 1) == 0;
+}
+
 /* Sound and USB of a card share the GPU's link: where the GPU is in view that is judged, and the
  * function only told about. */
 static void judge_companion(judge_t *j, const pipc__fact_t *f)
@@ -246,7 +269,8 @@ static void judge_device(judge_t *j, const pipc__fact_t *f)
     if (is_of_gpu(j, f))
         judge_aspm(j, f);
     if (p && pipc__has_link(j->facts, f)) {
-        judge_link(j, p, f);
+        if (!is_second_port(j, f))
+            judge_link(j, p, f);
     } else if (f->gpu || (!p && f->link.port == PIPC__EXPRESS_UPSTREAM)) {
         judge_alone(j, f);
         judge_speed(j, NULL, f);

@@ -24,6 +24,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/diary.c prolog/diary.h \
 	prolog/dips.c prolog/dips.h \
 	prolog/drained.c prolog/drained.h \
+	prolog/elsewhere.c prolog/elsewhere.h \
 	prolog/examine.c prolog/examine.h \
 	prolog/explain.c prolog/explain.h \
 	prolog/express.c prolog/express.h \

@@ -3,8 +3,8 @@
 #ifndef PIPC_PROLOG_TEXT_ENTRY_H
 #define PIPC_PROLOG_TEXT_ENTRY_H
 
+#include "prolog/elsewhere.h"
 #include "prolog/facts.h"
-#include "runtime/topo/topo.h"
 
 typedef struct pipc__text_entry {
     pipc__fact_t fact;
@@ -13,6 +13,7 @@ typedef struct pipc__text_entry {
     int64_t ue_mask, ce_mask;
     bool virtual_bars; /* those of its virtual functions follow */
     bool relevant;     /* a GPU, what is beside it, a port, or a function whose ACS is told */
+    pipc__listed_as_t as;
 } pipc__text_entry_t;
 
 /* What lspci's first line says behind the address: what it is, and whether it is lost. */
@@ -23,6 +24,9 @@ void pipc__text_registers(pipc__text_entry_t *e, const char *line);
 
 /* "Root Port", "Endpoint": which it is. */
 void pipc__text_port(pipc__text_entry_t *e, const char *text);
+
+/* Is this a class of devices, in lspci's words, and what follows it? */
+bool pipc__text_has_class(const char *text);
 
 /* Is it a device that a hypervisor invents? */
 bool pipc__text_is_of_guest(const char *text);

@@ -72,8 +72,42 @@ void pipc__text_port(pipc__text_entry_t *e, const char *text)
         if (strstr(text, ports[i].words)) {
             e->fact.link.port = ports[i].port;
             e->relevant |= i < 3;
+            if (i < 3)
+                e->as = PIPC__LISTED_PORT;
             return;
         }
+}
+
+/* "Non-Volatile memory controller: ...", "SMBus [0c05]: ...": what lspci calls a device of any
+ * kind, up to a colon. */
+bool pipc__text_has_class(const char *text)
+{
+    static const char *const words[] = {"controller", "bridge",     "device",      "memory",
+                                        "processor",  "processing", "accelerator", "peripheral",
+                                        "SMBus",      "counters",   "Class ",      "class"};
+    const char *colon = strstr(text, ": ");
+    char head[64];
+
+    if (!colon || colon - text >= (long)sizeof(head))
+        return false;
+    memcpy(head, text, (size_t)(colon - text));
+    head[colon - text] = '\0';
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (strcasestr(head, words[i]))
+            return true;
+    return false;
+}
+
+static pipc__listed_as_t listed_as(const pipc__fact_t *f, const char *text)
+{
+    if (strcasestr(text, "Host bridge"))
+        return PIPC__LISTED_HOST;
+    if (strcasestr(text, "PCI bridge") || f->link.port == PIPC__EXPRESS_ROOT ||
+        f->link.port == PIPC__EXPRESS_UPSTREAM || f->link.port == PIPC__EXPRESS_DOWNSTREAM)
+        return PIPC__LISTED_PORT;
+    if (f->gpu || f->companion || !pipc__text_has_class(text))
+        return PIPC__LISTED_MAYBE;
+    return PIPC__LISTED_OTHER;
 }
 
 /* Devices that a hypervisor invents: where one is, ports may be invented too. */
@@ -101,4 +135,5 @@ void pipc__text_first_line(pipc__text_entry_t *e, const char *text)
     if (strstr(text, "(rev ff)"))
         f->answer = PIPC__LOST;
     pipc__text_port(e, text);
+    e->as = listed_as(f, text);
 }

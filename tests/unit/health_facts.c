@@ -411,6 +411,52 @@ static void dump_of_a_guest(void **state)
     }
 }
 
+/* A disk's port is no matter of GPUs; the same port without the disk in the dump may be. */
+static void dump_of_a_disk(void **state)
+{
+    tree_link_t port = {.port = 4,
+                        .max_width = 4,
+                        .max_gen = 3,
+                        .width = 4,
+                        .gen = 3,
+                        .secondary = 0x41,
+                        .aspm = 2};
+    tree_link_t disk = {.port = 0, .max_width = 4, .max_gen = 3, .width = 4, .gen = 3};
+    unsigned char c[256];
+
+    (void)state;
+    FILE *f = open_dump();
+    tree_config(c, 0x8086, 0x060400, &port);
+    dump_device(f, "40:01.0 PCI bridge: Intel Corporation", c, 256);
+    fclose(f);
+    assert_dump("warn 0000:40:01.0:PCI005 node:PCI013");
+    f = fopen(dump, "a");
+    assert_non_null(f);
+    tree_config(c, 0x144d, 0x010802, &disk);
+    dump_device(f, "41:00.0 Non-Volatile memory controller: Samsung", c, 256);
+    fclose(f);
+    assert_dump("note node:PCI013");
+}
+
+/* Graphics in the processor have no link, old ones not even the capability, and are no GPU. */
+static void dump_of_integrated_graphics(void **state)
+{
+    tree_link_t none = {.port = -1};
+    unsigned char c[256];
+
+    (void)state;
+    tree_config(c, 0x8086, 0x030000, &none);
+    for (int bus = 0; bus < 4; bus += 3) {
+        FILE *f = open_dump();
+        dump_device(f,
+                    bus ? "03:02.0 VGA compatible controller: Intel Corporation"
+                        : "00:02.0 VGA compatible controller: Intel Corporation",
+                    c, 256);
+        fclose(f);
+        assert_dump(bus ? "unknown 0000:03:02.0:PCI009 0000:03:02.0:PCI012" : "note node:PCI013");
+    }
+}
+
 /* A dump of a healthy machine that ends anywhere says less, and never that it is sick. */
 static void a_dump_cut_anywhere(void **state)
 {
@@ -577,6 +623,8 @@ int main(void)
         IN_TREE(libpci_never_ends_the_program),
         IN_TREE(a_dump_is_a_machine),
         IN_TREE(dump_of_a_guest),
+        IN_TREE(dump_of_a_disk),
+        IN_TREE(dump_of_integrated_graphics),
         IN_TREE(a_dump_cut_anywhere),
         IN_TREE(dump_of_a_sound_function),
         IN_TREE(hostile_dumps),

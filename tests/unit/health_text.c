@@ -61,6 +61,14 @@ static void found(const char *text, size_t size, char *out, size_t cap)
 #define IDLE "Speed 2.5GT/s (downgraded), Width x16 (ok)"
 #define NARROW "Speed 2.5GT/s (downgraded), Width x8 (downgraded)"
 
+#define NARROW_STATUS "LnkSta: Speed 5GT/s, Width x1\n"
+#define NARROW_PORT(bus)                                                                           \
+    "40:03.0 PCI bridge: Intel\nExpress (v2) Root Port\nBus: primary=40, secondary=" bus           \
+    "\nLnkCap: Port #3, Speed 16GT/s, Width x16\n" NARROW_STATUS
+#define LITTLE_NIC(function)                                                                       \
+    "42:00." function                                                                              \
+    " Ethernet controller: Broadcom\nLnkCap: Speed 5GT/s, Width x2\n" NARROW_STATUS
+
 typedef struct pasted {
     const char *name, *text, *want;
 } pasted_t;
@@ -201,6 +209,42 @@ static const pasted_t pasted[] = {
      "43:00.0 Processing accelerators: Intel\nExpress (v2) Root Complex Integrated Endpoint\n"
      "44:00.0 Processing accelerators: Intel\nExpress (v2) Root Complex Integrated Endpoint\n",
      "warn 0000:42:00.0:PCI015"},
+    /* what is no matter of GPUs */
+    {"a device of another kind is narrow, and has ACS",
+     PORT(FULL) CARD("41", FULL) NARROW_PORT("42") "42:00.1 Memory controller: Microsemi\n"
+                                                   "LnkCap: Speed 16GT/s, Width x16\n" NARROW_STATUS
+                                                   "ACSCtl: SrcValid+ ReqRedir+\n",
+     "ok"},
+    {"a disk's port",
+     CARD("41", FULL) NARROW_PORT("42") "ACSCtl: ReqRedir+\nLnkCtl: ASPM L1 Enabled\n"
+                                        "42:00.0 Non-Volatile memory controller: Samsung\n",
+     "note 0000:41:00.0:PCI011"},
+    {"an empty slot, in a list of the whole machine",
+     "00:00.0 Host bridge: Intel\n" NARROW_PORT("42") "LnkCtl: ASPM L1 Enabled\n" CARD("51", FULL),
+     "note 0000:51:00.0:PCI011"},
+    {"... that was cut",
+     "00:00.0 Host bridge: Intel\n" NARROW_PORT("52") "LnkCtl: ASPM L1 Enabled\n" CARD("51", FULL),
+     "warn 0000:40:03.0:PCI005 0000:51:00.0:PCI011"},
+    {"... or of which only some is shown",
+     NARROW_PORT("42") "LnkCtl: ASPM L1 Enabled\n" CARD("51", FULL),
+     "warn 0000:40:03.0:PCI005 0000:51:00.0:PCI011"},
+    {"below a switch for disks is nothing else",
+     NARROW_PORT("42") "ACSCtl: ReqRedir+\n42:00.0 PCI bridge: PLX\nBus: primary=42, secondary=43\n"
+                       "43:01.0 PCI bridge: PLX\nBus: primary=43, secondary=44\nACSCtl: ReqRedir+\n"
+                       "44:00.0 SATA controller: Marvell\n",
+     "note node:PCI013"},
+    {"a second function says nothing about the first",
+     NARROW_PORT("42") "ACSCtl: ReqRedir+\n42:00.1 Audio device: AMD/ATI\n",
+     "warn 0000:40:03.0:PCI015 node:PCI013"},
+    {"a gigabit NIC with few lanes, told once",
+     CARD("41", FULL) NARROW_PORT("42") LITTLE_NIC("0") LITTLE_NIC("1"),
+     "note 0000:41:00.0:PCI011 0000:42:00.0:PCI001"},
+    {"graphics in the processor",
+     CARD("41", FULL) "00:02.0 VGA compatible controller: Intel Corporation UHD Graphics 630\n",
+     "note 0000:41:00.0:PCI011"},
+    {"... which in a guest is a GPU",
+     "00:02.0 VGA compatible controller: Intel Corporation\n00:03.0 Ethernet controller: Virtio\n",
+     "unknown 0000:00:02.0:PCI009 0000:00:02.0:PCI012"},
     /* nothing to read */
     {"prose", "the job hangs since Tuesday\nplease help\n", "fails"},
     {"empty", "", "fails"},
