@@ -37,12 +37,29 @@ static int number(const char *root, const char *dir, const char *file, int max)
     return (int)v;
 }
 
+/* ATI, whose vendor number is AMD's now, made the VGA of many servers until 2010 or so: ES1000,
+ * Radeon 7000 and Rage XL (device ids as in pci.ids). */
+static bool is_ati_console(int device)
+{
+    return device == 0x515e || device == 0x5969 || device == 0x5159 || device == 0x4752;
+}
+
+/* Intel's processors have theirs at 00:02.0. It drives a screen, and no rank wants it; cards have
+ * ports above them and are never there. */
+static bool is_in_the_processor(pipc__pci_addr_t addr, int class_code, int vendor)
+{
+    return vendor == VENDOR_INTEL && class_code >> 8 == 0x0300 && addr.domain == 0 &&
+           addr.bus == 0 && addr.device == 2;
+}
+
 /* A display controller (class 03) that is a GPU. The VGA of a management controller (ASPEED,
  * Matrox) and of a virtual machine is none. There are more makers of these than of GPUs, so this
  * lists the GPU makers; a 3D controller (0302) drives no display, so it needs no list. An unknown
  * vendor is given the benefit of the doubt: a sparse tree may hold no more than the class. */
-static bool display_is_gpu(int class_code, int vendor)
+static bool display_is_gpu(int class_code, int vendor, int device)
 {
+    if (vendor == VENDOR_AMD && is_ati_console(device))
+        return false;
     return class_code >> 8 == 0x0302 || vendor == PIPC__UNKNOWN || vendor == VENDOR_NVIDIA ||
            vendor == VENDOR_AMD || vendor == VENDOR_INTEL || vendor == VENDOR_MOORE_THREADS ||
            vendor == VENDOR_HYGON;
@@ -55,11 +72,13 @@ static bool coprocessor_is_gpu(int vendor, int device)
     return vendor != VENDOR_INTEL || (device >= 0x2250 && device <= 0x226f);
 }
 
-pipc__device_role_t pipc__device_role_of(int class_code, int vendor, int device)
+pipc__device_role_t pipc__device_role_of(pipc__pci_addr_t addr, int class_code, int vendor,
+                                         int device)
 {
     if (class_code >> 8 == 0x0604 || class_code >> 8 == 0x0609)
         return PIPC__ROLE_BRIDGE;
-    if (class_code >> 16 == 0x03 && display_is_gpu(class_code, vendor))
+    if (class_code >> 16 == 0x03 && display_is_gpu(class_code, vendor, device) &&
+        !is_in_the_processor(addr, class_code, vendor))
         return PIPC__ROLE_GPU;
     if (class_code >> 8 == 0x0b40 && coprocessor_is_gpu(vendor, device))
         return PIPC__ROLE_GPU;
@@ -71,10 +90,12 @@ pipc__device_role_t pipc__device_role_of(int class_code, int vendor, int device)
 pipc__device_role_t pipc__device_role(const char *root, const char *dir, const char *name)
 {
     int class_code = number(root, dir, "class", 0xffffff);
+    pipc__pci_addr_t addr = pipc__topo_nothing_known.addr;
 
     if (class_code < 0 && pipc__dir_exists(root, "proc/driver/nvidia/gpus/%s", name))
         return PIPC__ROLE_GPU;
-    return pipc__device_role_of(class_code, number(root, dir, "vendor", 0xffff),
+    pipc__pci_parse(name, &addr);
+    return pipc__device_role_of(addr, class_code, number(root, dir, "vendor", 0xffff),
                                 number(root, dir, "device", 0xffff));
 }
 

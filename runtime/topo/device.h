@@ -22,8 +22,9 @@ enum { PIPC__PORT_ROOT = 4, PIPC__PORT_UPSTREAM = 5, PIPC__PORT_DOWNSTREAM = 6 }
  * absolute one is followed below @root, where the kernel would leave a captured tree. */
 void pipc__device_dir(const char *name, const char *link, char dir[PIPC__DEVICE_DIR_MAX]);
 
-/* What a device is; PIPC__UNKNOWN for what is not known of it. */
-pipc__device_role_t pipc__device_role_of(int class_code, int vendor, int device);
+/* What the device at @addr is; PIPC__UNKNOWN for what is not known of it. */
+pipc__device_role_t pipc__device_role_of(pipc__pci_addr_t addr, int class_code, int vendor,
+                                         int device);
 
 /* The same by the files of a device; GPUs without a class file are known by their driver's. */
 pipc__device_role_t pipc__device_role(const char *root, const char *dir, const char *name);

@@ -273,7 +273,8 @@ static pipc_status_t add_pci(reader_t *r, hwloc_obj_t obj, pipc__error_t *err)
     if (a->linkspeed > 0 && (obj->type == HWLOC_OBJ_BRIDGE || o->vendor != VENDOR_NVIDIA))
         link_of_bandwidth((double)a->linkspeed, &o->link);
     pipc__scan_device_t d = pipc__scan_device(addr_of(a));
-    d.part = pipc__part_of_role(pipc__device_role_of(o->class_code, o->vendor, o->device));
+    d.part =
+        pipc__part_of_role(pipc__device_role_of(addr_of(a), o->class_code, o->vendor, o->device));
     if (obj->type == HWLOC_OBJ_BRIDGE)
         d.part = PIPC__PART_BRIDGE;
     if (d.part == PIPC__PART_GPU || d.part == PIPC__PART_NIC)

@@ -129,6 +129,19 @@ static bool own_numa(builder_t *b, int i)
     return hwloc_bitmap_or(cpus, cpus, d->cpus) == 0;
 }
 
+/* In some virtual machines, and where firmware tells no locality, every pair is SYS, also two GPUs
+ * that name the same node: then SYS puts nothing on another node. */
+static bool sys_tells_nothing(const builder_t *b)
+{
+    const pipc__matrix_device_t *d = b->m->dev;
+
+    for (int i = 0; i < b->m->n; i++)
+        for (int j = 0; j < i; j++)
+            if (b->m->near[i][j] == PIPC__NEAR_SYS && d[i].numa >= 0 && d[i].numa == d[j].numa)
+                return true;
+    return false;
+}
+
 /* The node of a device that names none: that of one on the same node, or a new one of which no more
  * is known than who is on it. */
 static bool shared_numa(builder_t *b, int i)
@@ -141,7 +154,7 @@ static bool shared_numa(builder_t *b, int i)
         if (set[j] == set[i])
             b->numa[i] = b->numa[j];
     }
-    if (b->numa[i] >= 0 || !told)
+    if (b->numa[i] >= 0 || !told || sys_tells_nothing(b))
         return true;
     if (!pipc__topo_add_numa(b->topo, PIPC__UNKNOWN))
         return false;

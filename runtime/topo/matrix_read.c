@@ -1,20 +1,15 @@
 /* topo/matrix_read.c - see matrix.h
  *
- * Columns are parted by tabs, by two tabs, by blanks: nvidia-smi has changed that more than once,
- * and people paste. No cell holds a blank or is empty, so words are what counts; only in the titles
- * of the last three columns do blanks stand inside.
+ * A text often holds more than the matrix. One of "nvidia-smi topo -p2p" is passed over; a second
+ * one of "topo -m" is a second machine.
  */
 #include "runtime/topo/matrix.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime/topo/cpuset.h"
-#include "runtime/topo/device.h"
-
-#define WORDS_MAX (PIPC__MATRIX_MAX + 16)
-#define PIECE_MAX 16
+#include "runtime/topo/matrix_words.h"
 
 typedef struct reader {
     pipc__matrix_t *m;
@@ -24,10 +19,10 @@ typedef struct reader {
     int cpu_column, numa_column, gpu_numa_column; /* which word after the cells, or unknown */
     int columns;                                  /* of these three */
     bool legend;
-    char *word[WORDS_MAX];
-    int words;
-    char piece[WORDS_MAX][PIECE_MAX]; /* copies of words that stood in one */
-    int pieces;
+    int second;      /* the line where more columns begin; 0: none */
+    bool second_p2p; /* and their matrix is one of -p2p */
+    bool p2p;        /* the first one was */
+    pipc__matrix_words_t w;
 } reader_t;
 
 static pipc_status_t wrong(const reader_t *r, const char *what, const char *word)
@@ -36,90 +31,7 @@ static pipc_status_t wrong(const reader_t *r, const char *what, const char *word
                       word);
 }
 
-/* The length of the relation, or of the numbered device, that a text begins with; 0: neither. */
-static size_t piece_length(const char *text)
-{
-    static const char *const words[] = {"PIX", "PXB", "PHB", "PSB", "NODE", "SYS", "SOC"};
-    static const char *const numbered[] = {"NV", "NIC", "GPU"};
-
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (strncmp(text, words[i], strlen(words[i])) == 0)
-            return strlen(words[i]);
-    for (size_t i = 0; i < sizeof(numbered) / sizeof(numbered[0]); i++) {
-        size_t n = strlen(numbered[i]), digits = 0;
-        if (strncmp(text, numbered[i], n) == 0)
-            digits = strspn(text + n, "0123456789");
-        if (digits > 0 && n + digits < PIECE_MAX)
-            return n + digits;
-    }
-    return 0;
-}
-
-/* "NODEPXB" and "NIC8NIC9": what is copied from a terminal loses the tab that fell on its edge.
- * False when the word is not made of such. */
-static bool split_glued(reader_t *r, const char *word)
-{
-    size_t n;
-    const char *p = word;
-
-    while ((n = piece_length(p)) > 0)
-        p += n;
-    if (*p || p == word)
-        return false;
-    for (p = word; *p && r->words < WORDS_MAX && r->pieces < WORDS_MAX; p += n) {
-        n = piece_length(p);
-        snprintf(r->piece[r->pieces], PIECE_MAX, "%.*s", (int)n, p);
-        r->word[r->words++] = r->piece[r->pieces++];
-    }
-    return true;
-}
-
-static void split(reader_t *r, char *line)
-{
-    char *save = NULL;
-
-    r->words = r->pieces = 0;
-    for (char *w = strtok_r(line, " \t", &save); w && r->words < WORDS_MAX;
-         w = strtok_r(NULL, " \t", &save)) {
-        pipc__make_printable(w);
-        if (!split_glued(r, w))
-            r->word[r->words++] = w;
-    }
-}
-
-/* "GPU12" with the word GPU. */
-static bool is_numbered(const char *word, const char *kind)
-{
-    size_t n = strlen(kind);
-
-    return strncmp(word, kind, n) == 0 && isdigit((unsigned char)word[n]) &&
-           word[n + strspn(word + n, "0123456789")] == '\0';
-}
-
 /* ---- cells --------------------------------------------------------------------------------- */
-
-/* A word of the legend; false when it is none. */
-static bool relation(const char *word, pipc__near_t *near, int *nvlinks)
-{
-    static const struct {
-        const char *word;
-        pipc__near_t near;
-    } words[] = {{"X", PIPC__NEAR_SELF},  {"PIX", PIPC__NEAR_PIX}, {"PSB", PIPC__NEAR_PIX},
-                 {"PXB", PIPC__NEAR_PXB}, {"PHB", PIPC__NEAR_PHB}, {"NODE", PIPC__NEAR_NODE},
-                 {"SYS", PIPC__NEAR_SYS}, {"SOC", PIPC__NEAR_SYS}, {"N/A", PIPC__NEAR_UNKNOWN}};
-
-    *nvlinks = 0;
-    *near = PIPC__NEAR_UNKNOWN;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-        if (strcmp(word, words[i].word) == 0) {
-            *near = words[i].near;
-            return true;
-        }
-    if (!is_numbered(word, "NV") || strlen(word) > 5)
-        return false;
-    *nvlinks = atoi(word + 2);
-    return *nvlinks > 0;
-}
 
 static const char *cell_text(const pipc__matrix_t *m, int i, int j, char out[16])
 {
@@ -138,7 +50,7 @@ static pipc_status_t read_cell(reader_t *r, int i, int j, const char *word)
     pipc__near_t near;
     int nvlinks;
 
-    if (!relation(word, &near, &nvlinks))
+    if (!pipc__matrix_relation(word, &near, &nvlinks))
         return pipc__fail(r->err, PIPC_ERR_INVALID,
                           "%s: line %d: row %s, column %s: \"%.40s\" is none of X, PIX, PXB, PHB, "
                           "NODE, SYS, NV#",
@@ -192,9 +104,9 @@ static pipc_status_t add_column(reader_t *r, const char *name)
     if (!d->cpus)
         return pipc__fail(r->err, PIPC_ERR_NOMEM, "%s: out of memory", r->path);
     r->m->n++;
-    d->gpu = is_numbered(name, "GPU");
+    d->gpu = pipc__matrix_numbered(name, "GPU");
     snprintf(d->name, sizeof(d->name), "%s", name);
-    if (!d->gpu && !is_numbered(name, "NIC"))
+    if (!d->gpu && !pipc__matrix_numbered(name, "NIC"))
         snprintf(d->netdev, sizeof(d->netdev), "%s", name);
     return PIPC_OK;
 }
@@ -205,29 +117,33 @@ static pipc_status_t header(reader_t *r)
 {
     int w = 0;
 
-    for (; w < r->words && strcmp(r->word[w], "CPU") && strcmp(r->word[w], "NUMA") &&
-           strcmp(r->word[w], "GPU");
+    r->legend = false;
+    for (; w < r->w.n && strcmp(r->w.word[w], "CPU") && strcmp(r->w.word[w], "NUMA") &&
+           strcmp(r->w.word[w], "GPU");
          w++) {
-        pipc_status_t st = add_column(r, r->word[w]);
+        pipc_status_t st = add_column(r, r->w.word[w]);
         if (st)
             return st;
     }
-    for (; w < r->words; w++) {
-        if (strcmp(r->word[w], "CPU") == 0)
+    for (; w < r->w.n; w++) {
+        if (strcmp(r->w.word[w], "CPU") == 0)
             r->cpu_column = r->columns++;
-        if (strcmp(r->word[w], "NUMA") == 0 && strcmp(r->word[w - 1], "GPU"))
+        if (strcmp(r->w.word[w], "NUMA") == 0 && strcmp(r->w.word[w - 1], "GPU"))
             r->numa_column = r->columns++;
-        if (strcmp(r->word[w], "GPU") == 0)
+        if (strcmp(r->w.word[w], "GPU") == 0)
             r->gpu_numa_column = r->columns++;
     }
     return PIPC_OK;
 }
 
+/* "0", or the first of "0-1" and "0,2-17": a GPU may be near to several, and memory of GPUs has
+ * higher numbers. */
 static int node_number(const char *word)
 {
     size_t n = strspn(word, "0123456789");
 
-    return n > 0 && n < 6 && word[n] == '\0' && atoi(word) < 65536 ? atoi(word) : PIPC__UNKNOWN;
+    return n > 0 && n < 6 && strchr("-,", word[n]) && atoi(word) < 65536 ? atoi(word)
+                                                                         : PIPC__UNKNOWN;
 }
 
 /* What stands after the cells. Rows of NICs have nothing there. With words missing it can't be told
@@ -264,59 +180,121 @@ static pipc_status_t row(reader_t *r, int i)
     if (d->line)
         return wrong(r, "a second row of ", d->name);
     d->line = r->line;
-    if (r->words - 1 < r->m->n)
+    if (r->w.n - 1 < r->m->n)
         return pipc__fail(r->err, PIPC_ERR_INVALID,
                           "%s: line %d: row %s has %d cells for %d columns; is the text complete?",
-                          r->path, r->line, d->name, r->words - 1, r->m->n);
+                          r->path, r->line, d->name, r->w.n - 1, r->m->n);
     for (int j = 0; j < r->m->n && !st; j++)
-        st = read_cell(r, i, j, r->word[1 + j]);
-    return st ? st : affinity(r, d, r->word + 1 + r->m->n, r->words - 1 - r->m->n);
+        st = read_cell(r, i, j, r->w.word[1 + j]);
+    return st ? st : affinity(r, d, r->w.word + 1 + r->m->n, r->w.n - 1 - r->m->n);
 }
 
 /* "NIC0: mlx5_0" */
 static void legend(reader_t *r)
 {
-    char *colon = strchr(r->word[0], ':');
+    char *colon = strchr(r->w.word[0], ':');
     int i;
 
-    if (r->words < 2 || !colon || colon[1])
+    if (r->w.n < 2 || !colon || colon[1])
         return;
     *colon = '\0';
-    i = find(r->m, r->word[0]);
+    i = find(r->m, r->w.word[0]);
     if (i >= 0 && !r->m->dev[i].gpu)
-        snprintf(r->m->dev[i].netdev, PIPC__NAME_MAX, "%.*s", PIPC__NAME_MAX - 1, r->word[1]);
+        snprintf(r->m->dev[i].netdev, PIPC__NAME_MAX, "%.*s", PIPC__NAME_MAX - 1, r->w.word[1]);
 }
 
-/* A header is the first line whose words are devices; a row's second word is a relation. */
-static bool is_header(const reader_t *r)
+static bool is_p2p_row(const reader_t *r)
 {
-    pipc__near_t near;
-    int nvlinks;
+    for (int i = 1; i < r->w.n; i++)
+        if (pipc__matrix_p2p_status(r->w.word[i]))
+            return true;
+    return false;
+}
 
-    return is_numbered(r->word[0], "GPU") &&
-           (r->words == 1 || !relation(r->word[1], &near, &nvlinks));
+/* The matrix is another one than was thought: begin anew. */
+static void forget(reader_t *r)
+{
+    pipc__matrix_release(r->m);
+    memset(r->m, 0, sizeof(*r->m));
+    r->columns = 0;
+    r->cpu_column = r->numa_column = r->gpu_numa_column = PIPC__UNKNOWN;
+    r->p2p = true;
+}
+
+/* A line below the columns. */
+static pipc_status_t row_or_noise(reader_t *r)
+{
+    int i = find(r->m, r->w.word[0]);
+
+    if (i >= 0 && is_p2p_row(r)) {
+        r->second_p2p = r->second > 0;
+        if (!r->second)
+            forget(r);
+        return PIPC_OK;
+    }
+    if (i >= 0 && r->second)
+        return wrong(r, "a second matrix; one machine at a time", "");
+    if (i >= 0)
+        return row(r, i);
+    if (pipc__matrix_numbered(r->w.word[0], "GPU") || pipc__matrix_numbered(r->w.word[0], "NIC"))
+        return wrong(r, "a row without a column: ", r->w.word[0]);
+    return PIPC_OK;
+}
+
+/* Another node's line, in what a launcher labelled. */
+static bool other_label(const reader_t *r)
+{
+    const char *word = r->w.word[0];
+
+    return r->w.label[0] && r->w.n > 1 && word[strlen(word) - 1] == ':' &&
+           pipc__matrix_numbered(r->w.word[1], "GPU");
 }
 
 static pipc_status_t one_line(reader_t *r)
 {
-    int i;
-
-    if (r->words == 0 || r->word[0][0] == '#')
+    if (r->w.n == 0 || r->w.word[0][0] == '#')
         return PIPC_OK;
-    i = find(r->m, r->word[0]);
-    if (i >= 0 && r->words > 1 && r->m->n > 1 && find(r->m, r->word[1]) >= 0)
+    if (other_label(r))
         return wrong(r, "a second matrix; one machine at a time", "");
-    if (strcmp(r->word[0], "Legend:") == 0)
+    if (pipc__matrix_header(&r->w)) {
+        if (r->m->n == 0)
+            return header(r);
+        r->second = r->line;
+        r->second_p2p = false;
+    } else if (strcmp(r->w.word[0], "Legend:") == 0)
         r->legend = true;
-    else if (r->legend)
+    else if (r->legend && !r->second)
         legend(r);
-    else if (r->m->n == 0)
-        return is_header(r) ? header(r) : PIPC_OK;
-    else if (i >= 0)
-        return row(r, i);
-    else if (is_numbered(r->word[0], "GPU") || is_numbered(r->word[0], "NIC"))
-        return wrong(r, "a row without a column: ", r->word[0]);
+    else if (r->m->n > 0)
+        return row_or_noise(r);
     return PIPC_OK;
+}
+
+/* What only the end of the text shows. Rows of NICs are often cut off, and say nothing that those
+ * of the GPUs do not. */
+static pipc_status_t check_complete(reader_t *r)
+{
+    if (r->second && !r->second_p2p) {
+        r->line = r->second;
+        return wrong(r, "a second matrix; one machine at a time", "");
+    }
+    if (r->m->n == 0)
+        return pipc__fail(r->err, PIPC_ERR_INVALID, "%s: no line of columns GPU0 GPU1 ... %s",
+                          r->path,
+                          r->p2p ? "of topo -m in it, only of topo -p2p"
+                                 : "in it; nvidia-smi topo -m writes such a text");
+    for (int i = 0; i < r->m->n; i++)
+        if (r->m->dev[i].line == 0 && r->m->dev[i].gpu)
+            return pipc__fail(r->err, PIPC_ERR_INVALID, "%s: no row %s; is the text complete?",
+                              r->path, r->m->dev[i].name);
+    return PIPC_OK;
+}
+
+/* What rocm-smi --showtopo and amd-smi topology print. Their GPU0 is no nvidia-smi's. */
+static bool is_of_amd(const char *text)
+{
+    return strstr(text, "ROCm System Management") || strstr(text, "between two GPUs") ||
+           strstr(text, "LINK TYPE TABLE") || strstr(text, "XGMI");
 }
 
 pipc_status_t pipc__matrix_read(pipc__matrix_t *m, const char *path, char *text, pipc__error_t *err)
@@ -329,24 +307,23 @@ pipc_status_t pipc__matrix_read(pipc__matrix_t *m, const char *path, char *text,
                   .gpu_numa_column = PIPC__UNKNOWN};
     pipc_status_t st = PIPC_OK;
 
+    if (is_of_amd(text))
+        return pipc__fail(
+            err, PIPC_ERR_UNSUPPORTED,
+            "%s: the text of rocm-smi or amd-smi, which tells too little of switches "
+            "and CPUs. lstopo's XML is read with --hwloc-xml, a captured machine with "
+            "--sysroot",
+            path);
     for (char *line = text, *next; line && !st; line = next) {
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
         r.line++;
-        split(&r, line);
+        pipc__matrix_split(&r.w, line);
         st = one_line(&r);
     }
-    if (!st && m->n == 0)
-        st =
-            pipc__fail(err, PIPC_ERR_INVALID,
-                       "%s: no line of columns GPU0 GPU1 ... in it; nvidia-smi topo -m writes such "
-                       "a text",
-                       path);
-    for (int i = 0; i < m->n && !st; i++)
-        if (m->dev[i].line == 0)
-            st = pipc__fail(err, PIPC_ERR_INVALID, "%s: no row %s; is the text complete?", path,
-                            m->dev[i].name);
+    if (!st)
+        st = check_complete(&r);
     return st ? st : check_symmetry(&r);
 }
 

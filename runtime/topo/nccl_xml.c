@@ -5,60 +5,26 @@
  *       <cpu numaid="0" affinity="00000000,0000ffff">
  *         <pci busid="0000:18:00.0" class="0x060400" link_speed="16 GT/s" link_width="16">
  *           <pci busid="0000:1b:00.0" class="0x030200" ...><gpu dev="0" .../></pci>
- *           <pci busid="0000:1a:00.0" class="0x020700" ...><nic><net name="mlx5_0"
- * .../></nic></pci>
+ *           <pci busid="0000:1a:00.0" class="0x020700" ...><nic><net name="mlx5_0".../></nic></pci>
  *
- * NCCL goes up two ports at a time: a pci with others below it is an upstream port, which is a
- * switch, and neither root ports nor downstream ports are in the file. So it can't tell which
- * devices share a host bridge: each pci right below a cpu gets a host bridge of its own. Its speeds
- * and widths are the most that both ends of a link can do, not the link's state. Ids of switches
- * may be invented
- * ("ffff:ff:01.0").
+ * Its speeds and widths are the most that both ends of a link can do, not the link's state.
  */
-#include "runtime/topo/build.h"
+#include "runtime/topo/nccl_xml.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/topo/build.h"
 #include "runtime/topo/cpuset.h"
 #include "runtime/topo/device.h"
 #include "runtime/topo/files.h"
-#include "runtime/topo/scan.h"
 #include "runtime/topo/text.h"
-#include "runtime/topo/xml.h"
 
 #define NODES_MAX 4096
 #define CPUS_MAX 4096 /* elements */
 #define PCI_DEPTH_MAX (PIPC__TOPO_DEPTH_MAX - 4)
 #define NVLINKS_MAX 16384
-#define NVLINK_GPUS_MAX 256 /* more are no machine; the pairs are looked at one by one */
-
-typedef struct node { /* a <pci> */
-    pipc__topo_obj_t facts;
-    int parent, line, depth;
-    bool gpu, nic; /* has such an element */
-    bool pci_below;
-} node_t;
-
-typedef struct nvlink {
-    pipc__pci_addr_t gpu, target;
-    int from, to; /* the same as objects; to unknown: a switch */
-    int count;
-} nvlink_t;
-
-typedef struct reader {
-    pipc__topo_t *topo;
-    node_t *nodes;
-    int n;
-    nvlink_t *nvlinks;
-    int nnvlinks;
-    int stack[PIPC__XML_DEPTH_MAX + 1]; /* the pci at or above each open element, or unknown */
-    int depth;
-    int numa;                  /* of the cpu that is open */
-    int cpus;                  /* elements so far */
-    char host[PIPC__NAME_MAX]; /* which machine the cpus are of */
-} reader_t;
 
 /* Room for one more in an array of @n; doubles as topo.c's does. */
 static bool grow(void **array, int n, size_t size)
@@ -124,7 +90,8 @@ static pipc_status_t start_system(const char *name, int line, pipc__error_t *err
 }
 
 /* NCCL can write the XML of all machines of an NVLink domain into one file. */
-static pipc_status_t check_host(reader_t *r, const char **attributes, int line, pipc__error_t *err)
+static pipc_status_t check_host(pipc__nccl_xml_t *r, const char **attributes, int line,
+                                pipc__error_t *err)
 {
     const char *host = pipc__xml_get(attributes, "host_hash");
 
@@ -138,7 +105,8 @@ static pipc_status_t check_host(reader_t *r, const char **attributes, int line, 
     return PIPC_OK;
 }
 
-static pipc_status_t start_cpu(reader_t *r, const char **attributes, int line, pipc__error_t *err)
+static pipc_status_t start_cpu(pipc__nccl_xml_t *r, const char **attributes, int line,
+                               pipc__error_t *err)
 {
     const char *id = pipc__xml_get(attributes, "numaid");
     const char *affinity = pipc__xml_get(attributes, "affinity");
@@ -173,7 +141,7 @@ static pipc_status_t start_cpu(reader_t *r, const char **attributes, int line, p
     return st;
 }
 
-static pipc_status_t start_pci(reader_t *r, const char **attributes, int line, int above,
+static pipc_status_t start_pci(pipc__nccl_xml_t *r, const char **attributes, int line, int above,
                                pipc__error_t *err)
 {
     const char *busid = pipc__xml_get(attributes, "busid");
@@ -194,10 +162,11 @@ static pipc_status_t start_pci(reader_t *r, const char **attributes, int line, i
     if (!grow(&nodes, r->n, sizeof(*r->nodes)))
         return no_memory(err);
     r->nodes = nodes;
-    r->nodes[r->n] = (node_t){.facts = pipc__topo_nothing_known,
-                              .parent = above,
-                              .line = line,
-                              .depth = above >= 0 ? r->nodes[above].depth + 1 : 1};
+    r->nodes[r->n] = (pipc__nccl_pci_t){.facts = pipc__topo_nothing_known,
+                                        .parent = above,
+                                        .line = line,
+                                        .dev = PIPC__UNKNOWN,
+                                        .depth = above >= 0 ? r->nodes[above].depth + 1 : 1};
     o = &r->nodes[r->n].facts;
     pipc__topo_set_addr(o, addr);
     o->numa = r->numa;
@@ -224,7 +193,7 @@ static bool is_rdma_name(const char *name)
     return false;
 }
 
-static void start_net(node_t *nic, const char **attributes)
+static void start_net(pipc__nccl_pci_t *nic, const char **attributes)
 {
     const char *name = pipc__xml_get(attributes, "name");
     pipc__topo_obj_t *o = &nic->facts;
@@ -237,16 +206,41 @@ static void start_net(node_t *nic, const char **attributes)
     o->rdma = is_rdma_name(o->netdev);
 }
 
-static pipc_status_t start_nvlink(reader_t *r, const node_t *gpu, const char **attributes, int line,
-                                  pipc__error_t *err)
+/* One <gpu> a <pci>, or one for each rank or part (mlopart) of it: these have the same number. */
+static pipc_status_t start_gpu(pipc__nccl_pci_t *pci, const char **attributes, int line,
+                               pipc__error_t *err)
+{
+    int dev = decimal(pipc__xml_get(attributes, "dev"), 65535);
+
+    if (pci->gpu && pci->dev != dev)
+        return pipc__fail(
+            err, PIPC_ERR_INVALID,
+            "line %d: <gpu>: %s on line %d holds another GPU already; each has a <pci> "
+            "of its own",
+            line, pci->facts.name, pci->line);
+    pci->gpu = true;
+    pci->dev = dev;
+    return PIPC_OK;
+}
+
+/* What a link leads to, by the class that NCCL notes: 0x03... or 0x12... is a GPU, which need not
+ * be in the file, since a program may see a part of them; 0x068001 is a CPU of POWER9; all else are
+ * NVSwitches. */
+static pipc_status_t start_nvlink(pipc__nccl_xml_t *r, const pipc__nccl_pci_t *gpu,
+                                  const char **attributes, int line, pipc__error_t *err)
 {
     const char *target = pipc__xml_get(attributes, "target");
+    const char *class = pipc__xml_get(attributes, "tclass");
     void *nvlinks = r->nvlinks;
-    nvlink_t l = {gpu->facts.addr, pipc__topo_nothing_known.addr, PIPC__UNKNOWN, PIPC__UNKNOWN,
-                  decimal(pipc__xml_get(attributes, "count"), 1024)};
+    pipc__nccl_nvlink_t l = {.gpu = gpu->facts.addr,
+                             .target = pipc__topo_nothing_known.addr,
+                             .from = PIPC__UNKNOWN,
+                             .to = PIPC__UNKNOWN,
+                             .count = decimal(pipc__xml_get(attributes, "count"), 1024)};
 
-    if (l.count <= 0 || !target)
+    if (l.count <= 0 || !target || (class && strcmp(class, "0x068001") == 0))
         return PIPC_OK;
+    l.to_gpu = class && (strncmp(class, "0x03", 4) == 0 || strncmp(class, "0x12", 4) == 0);
     if (!pipc__pci_parse(target, &l.target)) /* a switch may have any name */
         l.target = pipc__topo_nothing_known.addr;
     if (r->nnvlinks == NVLINKS_MAX)
@@ -262,7 +256,7 @@ static pipc_status_t start_nvlink(reader_t *r, const node_t *gpu, const char **a
 static pipc_status_t start(void *user, const char *name, const char **attributes, int line,
                            pipc__error_t *err)
 {
-    reader_t *r = user;
+    pipc__nccl_xml_t *r = user;
     int above = r->stack[r->depth];
 
     r->stack[++r->depth] = above;
@@ -272,10 +266,12 @@ static pipc_status_t start(void *user, const char *name, const char **attributes
         return start_cpu(r, attributes, line, err);
     if (strcmp(name, "pci") == 0)
         return start_pci(r, attributes, line, above, err);
+    if (above < 0 && strcmp(name, "gpu") == 0)
+        return pipc__fail(err, PIPC_ERR_INVALID, "line %d: <gpu> that is in no <pci>", line);
     if (above < 0) /* a network device that is no PCI device: a virtual machine's, a tunnel */
         return PIPC_OK;
     if (strcmp(name, "gpu") == 0)
-        r->nodes[above].gpu = true;
+        return start_gpu(&r->nodes[above], attributes, line, err);
     if (strcmp(name, "nic") == 0)
         r->nodes[above].nic = true;
     if (strcmp(name, "net") == 0)
@@ -287,151 +283,17 @@ static pipc_status_t start(void *user, const char *name, const char **attributes
 
 static void end(void *user, const char *name)
 {
-    reader_t *r = user;
+    pipc__nccl_xml_t *r = user;
 
     r->depth--;
     if (strcmp(name, "cpu") == 0)
         r->numa = PIPC__UNKNOWN;
 }
 
-/* ---- from elements to a tree --------------------------------------------------------------- */
-
-/* What it is by its class; what the class does not say, by the elements in it. */
-static pipc__part_t part_of(const node_t *n)
-{
-    pipc__part_t part = pipc__part_of_role(
-        pipc__device_role_of(n->facts.class_code, n->facts.vendor, n->facts.device));
-
-    if (n->gpu)
-        return PIPC__PART_GPU;
-    return part == PIPC__PART_OTHER && n->nic ? PIPC__PART_NIC : part;
-}
-
-static bool is_endpoint(const node_t *n)
-{
-    pipc__part_t part = part_of(n);
-
-    return part == PIPC__PART_GPU || part == PIPC__PART_NIC;
-}
-
-static int by_addr(const void *a, const void *b)
-{
-    const node_t *x = *(const node_t *const *)a, *y = *(const node_t *const *)b;
-    int order = pipc__pci_compare(x->facts.addr, y->facts.addr);
-
-    /* Endpoints of one address stand together, and so do all others. */
-    if (order == 0)
-        order = is_endpoint(x) - is_endpoint(y);
-    return order ? order : x->line - y->line;
-}
-
-/* A GPU or NIC can't be at two places. Switches can, in files that people have edited: their ids
- * are no more than names there, and what counts is which element stands in which. */
-static pipc_status_t refuse_twins(const reader_t *r, const char *path, pipc__error_t *err)
-{
-    const node_t **sorted = malloc(sizeof(*sorted) * (size_t)(r->n + 1));
-    pipc_status_t st = PIPC_OK;
-
-    if (!sorted)
-        return pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
-    for (int i = 0; i < r->n; i++)
-        sorted[i] = &r->nodes[i];
-    qsort(sorted, (size_t)r->n, sizeof(*sorted), by_addr);
-    for (int i = 1; i < r->n && !st; i++)
-        if (pipc__pci_compare(sorted[i - 1]->facts.addr, sorted[i]->facts.addr) == 0 &&
-            is_endpoint(sorted[i - 1]) && is_endpoint(sorted[i]))
-            st = pipc__fail(err, PIPC_ERR_INVALID, "%s: line %d: %s is on line %d already", path,
-                            sorted[i]->line, sorted[i]->facts.name, sorted[i - 1]->line);
-    free(sorted);
-    return st;
-}
-
-static pipc_status_t add_devices(reader_t *r, pipc__scan_t *scan, pipc__error_t *err)
-{
-    for (int i = 0; i < r->n; i++) {
-        node_t *n = &r->nodes[i];
-        pipc__scan_device_t d = pipc__scan_device(n->facts.addr);
-        d.part = part_of(n);
-        if (n->pci_below)
-            d.port = PIPC__PORT_UPSTREAM;
-        d.parent = n->parent;
-        n->facts.rdma |= d.part == PIPC__PART_NIC &&
-                         (n->facts.class_code >> 8 == 0x0207 || n->facts.class_code >> 8 == 0x0208);
-        d.known = &n->facts;
-        pipc_status_t st = pipc__scan_append(scan, d, err);
-        if (st)
-            return st;
-    }
-    pipc__scan_link(scan);
-    return pipc__topo_add_scan(r->topo, scan, err);
-}
-
-static void resolve_links(reader_t *r)
-{
-    const pipc__topo_t *t = r->topo;
-
-    for (int i = 0; i < r->nnvlinks; i++) {
-        nvlink_t *l = &r->nvlinks[i];
-        l->from = pipc__topo_by_addr(t, l->gpu);
-        l->to = pipc__topo_by_addr(t, l->target);
-        if (l->to >= 0 && t->objs[l->to].kind != PIPC__TOPO_GPU)
-            l->to = PIPC__UNKNOWN;
-    }
-}
-
-/* The links of @gpu to @other; with @other unknown those to NVSwitches, which are no GPUs. */
-static int count_links(const reader_t *r, int gpu, int other)
-{
-    int links = 0;
-
-    for (int i = 0; i < r->nnvlinks; i++)
-        if (r->nvlinks[i].from == gpu && r->nvlinks[i].to == other)
-            links += r->nvlinks[i].count;
-    return links;
-}
-
-/* Every GPU that reaches an NVSwitch reaches every other that does, with the links that both have.
- */
-static bool add_nvlinks(reader_t *r)
-{
-    int gpus[NVLINK_GPUS_MAX], switched[NVLINK_GPUS_MAX];
-    int n = pipc__topo_list(r->topo, PIPC__TOPO_GPU, gpus, NVLINK_GPUS_MAX);
-
-    if (r->nnvlinks == 0 || n > NVLINK_GPUS_MAX)
-        return true;
-    resolve_links(r);
-    for (int i = 0; i < n; i++)
-        switched[i] = count_links(r, gpus[i], PIPC__UNKNOWN);
-    for (int i = 0; i < n; i++)
-        for (int j = 0; j < i; j++) {
-            int links = count_links(r, gpus[i], gpus[j]);
-            links += switched[i] < switched[j] ? switched[i] : switched[j];
-            if (!pipc__topo_set_nvlinks(r->topo, gpus[i], gpus[j], links))
-                return false;
-        }
-    return true;
-}
-
-static pipc_status_t build(reader_t *r, const char *path, pipc__error_t *err)
-{
-    pipc__scan_t scan = {.root = path, .folder = "", .roots_apart = true};
-    pipc_status_t st;
-
-    if (r->n == 0)
-        return pipc__fail(err, PIPC_ERR_INVALID, "%s: it holds no <pci>", path);
-    st = refuse_twins(r, path, err);
-    if (!st)
-        st = add_devices(r, &scan, err);
-    if (!st && !add_nvlinks(r))
-        st = pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
-    free(scan.dev);
-    return st;
-}
-
 pipc_status_t pipc__topo_nccl_xml(pipc__topo_t **topo, const char *path, pipc__error_t *err)
 {
     pipc_status_t st = pipc__topo_new(topo, "NCCL XML", err);
-    reader_t r = {.topo = *topo, .stack = {PIPC__UNKNOWN}, .numa = PIPC__UNKNOWN};
+    pipc__nccl_xml_t r = {.topo = *topo, .stack = {PIPC__UNKNOWN}, .numa = PIPC__UNKNOWN};
     const pipc__xml_t xml = {path, start, end, &r};
     size_t len;
     char *text;
@@ -442,7 +304,7 @@ pipc_status_t pipc__topo_nccl_xml(pipc__topo_t **topo, const char *path, pipc__e
     if (!st)
         st = pipc__xml_parse(&xml, text, len, err);
     if (!st)
-        st = build(&r, path, err);
+        st = pipc__nccl_tree(&r, path, err);
     free(text);
     free(r.nodes);
     free(r.nvlinks);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,14 +100,34 @@ static size_t escape_length(const char *p, const char *end)
     return (size_t)((q < end ? q + 1 : q) - p);
 }
 
+/* UTF-16, which PowerShell writes, has a mark of two bytes in front: keep the low byte of each two.
+ * What is not ASCII becomes a question mark. */
+static size_t from_utf16(char *text, size_t len)
+{
+    bool low_first = len >= 2 && memcmp(text, "\377\376", 2) == 0;
+    bool high_first = len >= 2 && memcmp(text, "\376\377", 2) == 0;
+    size_t n = 0;
+
+    if (!low_first && !high_first)
+        return len;
+    for (size_t i = 2; i + 1 < len; i += 2)
+        text[n++] = text[i + low_first] ? '?' : text[i + high_first];
+    return n;
+}
+
 void pipc__text_clean(char *text, size_t len)
 {
-    const char *end = text + len;
+    const char *end = text + from_utf16(text, len);
     char *out = text;
 
     for (const char *p = text; p < end;) {
         if (*p == '\033') {
             p += escape_length(p, end);
+            continue;
+        }
+        if (p + 1 < end && p[0] == '\302' && p[1] == '\240') { /* U+00A0 in UTF-8 */
+            *out++ = ' ';
+            p += 2;
             continue;
         }
         if (*p != '\r')

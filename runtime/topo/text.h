@@ -14,8 +14,9 @@
  * writes to is empty. */
 pipc_status_t pipc__text_read(char **text, const char *path, size_t *len, pipc__error_t *err);
 
-/* Make lines of it: bytes of 0 become ends of lines, escape sequences of terminals ("ESC [ 4 m")
- * go away, and so do carriage returns. */
+/* Make lines of it: bytes of 0 become ends of lines, escape sequences of terminals ("ESC [ 4 m") and
+ * carriage returns go away, the blanks at which browsers do not break become blanks, and UTF-16
+ * becomes ASCII. */
 void pipc__text_clean(char *text, size_t len);
 
 #endif

@@ -147,12 +147,21 @@ tests_unit_spank_text_SOURCES = tests/unit/spank_text.c \
 tests_unit_spank_text_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_spank_text_LDADD = $(UNIT_LIBS)
 
+# What tests of topology and binding share, compiled once.
+if HAVE_CMOCKA
+check_LTLIBRARIES += libpipc-topotest.la
+endif
+libpipc_topotest_la_SOURCES = \
+	tests/unit/topo_files.c tests/unit/topo_files.h \
+	tests/unit/topo_text.c tests/unit/topo_text.h
+libpipc_topotest_la_CFLAGS = $(UNIT_CFLAGS)
+
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo
 endif
-tests_unit_topo_SOURCES = tests/unit/topo.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_topo_SOURCES = tests/unit/topo.c
 tests_unit_topo_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_topo_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
+tests_unit_topo_LDADD = libpipc-topotest.la $(UNIT_LIBS) $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
 if HAVE_SLURM
@@ -171,9 +180,9 @@ EXTRA_tests_unit_spank_hooks_DEPENDENCIES = pcie_ipc_bind.la
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo_sysfs
 endif
-tests_unit_topo_sysfs_SOURCES = tests/unit/topo_sysfs.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_topo_sysfs_SOURCES = tests/unit/topo_sysfs.c
 tests_unit_topo_sysfs_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_topo_sysfs_LDADD = $(UNIT_LIBS)
+tests_unit_topo_sysfs_LDADD = libpipc-topotest.la $(UNIT_LIBS)
 
 if HAVE_SLURM
 TESTS += tests/unit/spank_object.t
@@ -183,9 +192,9 @@ EXTRA_DIST += tests/unit/spank_object.t
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/bind
 endif
-tests_unit_bind_SOURCES = tests/unit/bind.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_bind_SOURCES = tests/unit/bind.c
 tests_unit_bind_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_bind_LDADD = $(UNIT_LIBS)
+tests_unit_bind_LDADD = libpipc-topotest.la $(UNIT_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/comm
@@ -361,20 +370,20 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo_relation tests/unit/topo_outputs tests/unit/topo_compare tests/unit/topo_nvml
 check_LTLIBRARIES += tests/unit/topo_nvml_fake.la
 endif
-tests_unit_topo_relation_SOURCES = tests/unit/topo_relation.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_topo_relation_SOURCES = tests/unit/topo_relation.c
 tests_unit_topo_relation_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_topo_relation_LDADD = libpipc-topofiles.la $(UNIT_LIBS)
-tests_unit_topo_outputs_SOURCES = tests/unit/topo_outputs.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_topo_relation_LDADD = libpipc-topotest.la libpipc-topofiles.la $(UNIT_LIBS)
+tests_unit_topo_outputs_SOURCES = tests/unit/topo_outputs.c
 tests_unit_topo_outputs_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_topo_outputs_LDADD = libpipc-topofiles.la $(UNIT_LIBS) $(JANSSON_LIBS) $(HWLOC_LIBS)
-tests_unit_topo_compare_SOURCES = tests/unit/topo_compare.c tests/unit/topo_text.c tests/unit/topo_text.h
+tests_unit_topo_outputs_LDADD = libpipc-topotest.la libpipc-topofiles.la $(UNIT_LIBS) $(JANSSON_LIBS) $(HWLOC_LIBS)
+tests_unit_topo_compare_SOURCES = tests/unit/topo_compare.c
 tests_unit_topo_compare_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_topo_compare_LDADD = libpipc-topofiles.la $(UNIT_LIBS) $(HWLOC_LIBS)
-tests_unit_topo_nvml_SOURCES = tests/unit/topo_nvml.c tests/unit/topo_text.c tests/unit/topo_text.h \
+tests_unit_topo_compare_LDADD = libpipc-topotest.la libpipc-topofiles.la $(UNIT_LIBS) $(HWLOC_LIBS)
+tests_unit_topo_nvml_SOURCES = tests/unit/topo_nvml.c \
 	runtime/base/ask.c runtime/base/ask.h \
 	runtime/tools/topo/nvml.c runtime/tools/topo/nvml.h
 tests_unit_topo_nvml_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_topo_nvml_LDADD = $(UNIT_LIBS)
+tests_unit_topo_nvml_LDADD = libpipc-topotest.la $(UNIT_LIBS)
 # A module needs -rpath to be shared though it is never installed.
 tests_unit_topo_nvml_fake_la_SOURCES = tests/unit/topo_nvml_fake.c
 tests_unit_topo_nvml_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
@@ -404,11 +413,22 @@ tests_unit_sim_LDADD = libpipc-sim.la $(UNIT_LIBS) -lm
 tests_unit_sim_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/topo_sources tests/unit/cli
+check_PROGRAMS += tests/unit/topo_sources tests/unit/topo_nccl tests/unit/topo_matrix \
+	tests/unit/topo_hwloc tests/unit/cli
 endif
-tests_unit_topo_sources_SOURCES = tests/unit/topo_sources.c
+TOPO_FILES_LIBS = libpipc-topotest.la libpipc-topofiles.la $(CMOCKA_LIBS)
+tests_unit_topo_sources_SOURCES = tests/unit/topo_sources.c tests/unit/topo_nccl_text.h
 tests_unit_topo_sources_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_topo_sources_LDADD = libpipc-topofiles.la $(CMOCKA_LIBS)
+tests_unit_topo_sources_LDADD = $(TOPO_FILES_LIBS)
+tests_unit_topo_nccl_SOURCES = tests/unit/topo_nccl.c tests/unit/topo_nccl_text.h
+tests_unit_topo_nccl_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_nccl_LDADD = $(TOPO_FILES_LIBS)
+tests_unit_topo_matrix_SOURCES = tests/unit/topo_matrix.c
+tests_unit_topo_matrix_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_matrix_LDADD = $(TOPO_FILES_LIBS)
+tests_unit_topo_hwloc_SOURCES = tests/unit/topo_hwloc.c tests/unit/topo_nccl_text.h
+tests_unit_topo_hwloc_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_hwloc_LDADD = $(TOPO_FILES_LIBS)
 tests_unit_cli_SOURCES = tests/unit/cli.c
 tests_unit_cli_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cli_LDADD = libpipc-topofiles.la $(CMOCKA_LIBS)

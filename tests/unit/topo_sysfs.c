@@ -352,6 +352,8 @@ static void what_is_a_gpu(void **state)
         {"0x0b4000", "0x8086", "0x37c8", false}, /* QuickAssist crypto engine */
         {"0x030000", "0x1a03", "0x2000", false}, /* ASPEED, a BMC's VGA */
         {"0x030000", "0x102b", "0x0536", false}, /* Matrox, the same */
+        {"0x030000", "0x1002", "0x515e", false}, /* ATI ES1000, the same, by what is AMD now */
+        {"0x030000", "0x8086", "0x56a0", true},  /* Arc, at a port of its own */
         {"0x030000", "0x1234", "0x1111", false}, /* QEMU's VGA */
         {"0x040300", "0x10de", "0x1aef", false}, /* sound of a GPU */
         {"0x068000", "0x10de", "0x1af1", false}, /* NVSwitch */
@@ -367,6 +369,20 @@ static void what_is_a_gpu(void **state)
         remove_root(state);
         make_root(state);
     }
+}
+
+/* Intel's processors have a display of their own at 00:02.0. A card in a virtual machine can be at
+ * any place of the root bus, and is no VGA. */
+static void a_display_in_the_processor_is_no_gpu(void **state)
+{
+    (void)state;
+    add("pci0000:00/0000:00:02.0", "0x030000", "0x8086");
+    add("pci0000:00/0000:00:05.0", "0x038000", "0x8086");
+    bridge("pci0000:00/0000:00:01.0", 4);
+    add("pci0000:00/0000:00:01.0/0000:01:00.0", "0x030000", "0x10de");
+    pipc__topo_t *t = read_root();
+    assert_int_equal(pipc__topo_list(t, PIPC__TOPO_GPU, NULL, 0), 2);
+    pipc__topo_free(t);
 }
 
 static void two_functions_of_a_nic_are_one_place(void **state)
@@ -765,6 +781,7 @@ int main(void)
         TEST(an_old_bridge_on_bus_0_is_no_switch),
         TEST(devices_below_intel_vmd),
         TEST(what_is_a_gpu),
+        TEST(a_display_in_the_processor_is_no_gpu),
         TEST(two_functions_of_a_nic_are_one_place),
         TEST(virtual_functions_are_no_second_card),
         TEST(what_the_nvidia_driver_tells),

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static char text[4096];
+static char text[8192];
 
 static void put(const char *separator, const char *word)
 {
@@ -23,10 +23,11 @@ static void put_members(const pipc__topo_t *topo, int group, pipc__topo_kind_t k
     char bus[16];
 
     for (int i = group + 1; i < end; i++) {
-        if (topo->objs[i].kind != kind || (last >= 0 && pipc__topo_same_place(topo, last, i)))
+        const pipc__topo_obj_t *o = &topo->objs[i];
+        if (o->kind != kind || (last >= 0 && pipc__topo_same_place(topo, last, i)))
             continue;
-        snprintf(bus, sizeof(bus), "%02x", (unsigned int)topo->objs[i].addr.bus);
-        put(last >= 0 || kind == PIPC__TOPO_NIC ? " " : "", bus);
+        snprintf(bus, sizeof(bus), "%02x", (unsigned int)(o->addr.bus & 0xff));
+        put(last >= 0 || kind == PIPC__TOPO_NIC ? " " : "", o->addr.domain < 0 ? o->name : bus);
         last = i;
     }
 }

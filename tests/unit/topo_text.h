@@ -4,8 +4,9 @@
 
 #include "runtime/topo/topo.h"
 
-/* The switch groups, GPUs and NICs by their bus number in hex, children in brackets of their own:
- * "[03 04 05 | 06]" or "[03 04 07 08 [03 04] [07 08]]"; "" for none. A static buffer. */
+/* The switch groups, GPUs and NICs by their bus number in hex or, without an address, by name, children
+ * in brackets of their own: "[03 04 05 | 06]" or "[03 04 07 08 [03 04] [07 08]]"; "" for none. A static
+ * buffer. */
 const char *groups_text(const pipc__topo_t *topo);
 
 /* A synthetic tree; the test fails when the text is refused. */
