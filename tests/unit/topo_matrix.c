@@ -152,9 +152,9 @@ static void matrix_refused(void **state)
          "GPU1\tNV4\t X \n",
          PIPC_ERR_INVALID, "row GPU1, column GPU0: NV4, but line 2 has NV2"},
         {"\tGPU0\tGPU1\n"
-         "GPU0\t X \tYES\n"
-         "GPU1\tYES\t X \n",
-         PIPC_ERR_INVALID, "line 2: row GPU0, column GPU1: \"YES\" is none of X, PIX"},
+         "GPU0\t X \tFAR\n"
+         "GPU1\tFAR\t X \n",
+         PIPC_ERR_INVALID, "line 2: row GPU0, column GPU1: \"FAR\" is none of X, PIX"},
         /* topo -p2p alone. */
         {"\tGPU0\tGPU1\n"
          " GPU0\tX\tGNS\n"
