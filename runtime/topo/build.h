@@ -26,6 +26,10 @@ int pipc__topo_add(pipc__topo_t *topo, int parent, pipc__topo_kind_t kind);
 hwloc_bitmap_t pipc__topo_add_numa(pipc__topo_t *topo, int os_index);
 hwloc_bitmap_t pipc__topo_add_core(pipc__topo_t *topo);
 
+/* For a source that tells the CPUs of nodes and not their cores: two ranges of one length are taken as
+ * the two threads of each core. False without memory. In libpipc-topofiles.la. */
+bool pipc__topo_guess_cores(pipc__topo_t *topo);
+
 /* Say how many NVLinks two GPUs have, after the last GPU was added; false without memory. What was
  * said of no pair is unknown. */
 bool pipc__topo_set_nvlinks(pipc__topo_t *topo, int a, int b, int links);

@@ -43,6 +43,7 @@ libpipc_topofiles_la_SOURCES = \
 	runtime/topo/matrix_words.c runtime/topo/matrix_words.h \
 	runtime/topo/nccl_tree.c \
 	runtime/topo/nccl_xml.c runtime/topo/nccl_xml.h \
+	runtime/topo/siblings.c \
 	runtime/topo/source.c runtime/topo/source.h \
 	runtime/topo/svg.c runtime/topo/svg.h \
 	runtime/topo/xml.c runtime/topo/xml.h \

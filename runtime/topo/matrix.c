@@ -340,7 +340,7 @@ static pipc_status_t build(builder_t *b, const char *path, pipc__error_t *err)
     if (st)
         return st;
     dissolve_contradictions(b);
-    if (!add_numas(b) || !add_hosts(b) || !add_nvlinks(b))
+    if (!add_numas(b) || !pipc__topo_guess_cores(b->topo) || !add_hosts(b) || !add_nvlinks(b))
         return pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
     return PIPC_OK;
 }

@@ -166,7 +166,7 @@ pipc_status_t pipc__nccl_tree(pipc__nccl_xml_t *r, const char *path, pipc__error
         st = refuse_nameless(r, path, err);
     if (!st)
         st = add_devices(r, &scan, err);
-    if (!st && !add_nvlinks(r))
+    if (!st && (!pipc__topo_guess_cores(r->topo) || !add_nvlinks(r)))
         st = pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
     free(scan.dev);
     return st;

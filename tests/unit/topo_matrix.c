@@ -334,6 +334,19 @@ static void matrix_nodes(void **state)
     assert_int_equal(t->nnumas, 4);
     pipc__topo_free(t);
 
+    /* Threads of a core, by the numbers that Linux gives them; a node of other numbers has none. */
+    t = read_right(PIPC__SOURCE_TOPO_M, "\tGPU0\tGPU1\tGPU2\tCPU Affinity\tNUMA Affinity\n"
+                                        "GPU0\t X \tSYS\tSYS\t0-3,12-15\t0\n"
+                                        "GPU1\tSYS\t X \tSYS\t4-7\t1\n"
+                                        "GPU2\tSYS\tSYS\t X \t8-10,20-21,23\t2\n");
+    assert_int_equal(t->ncores, 4);
+    for (int i = 0; i < t->ncores; i++) {
+        assert_int_equal(hwloc_bitmap_first(t->cores[i]), i);
+        assert_int_equal(hwloc_bitmap_last(t->cores[i]), 12 + i);
+        assert_int_equal(hwloc_bitmap_weight(t->cores[i]), 2);
+    }
+    pipc__topo_free(t);
+
     /* Every pair is SYS, two GPUs of one node too: that says nothing of NIC1. */
     t = read_right(PIPC__SOURCE_TOPO_M, "\tGPU0\tGPU1\tNIC0\tNIC1\tCPU Affinity\tNUMA Affinity\n"
                                         "GPU0\t X \tSYS\tPIX\tSYS\t0-3\t0\n"

@@ -146,6 +146,21 @@ static void nccl_facts(void **state)
     pipc__topo_free(t);
 }
 
+/* The threads of a core are in two ranges (topo/siblings.c); no CPU is in two cores. */
+static void nccl_cores(void **state)
+{
+    (void)state;
+    if (without_expat())
+        return;
+    pipc__topo_t *t = read_right(
+        PIPC__SOURCE_NCCL_XML,
+        SYSTEM(CPU("0", "0f0f", GPU("14")) CPU("1", "0f0f", GPU("15")) CPU("2", "ff0000", "")));
+    assert_int_equal(t->ncores, 4);
+    assert_int_equal(hwloc_bitmap_first(t->cores[3]), 3);
+    assert_int_equal(hwloc_bitmap_last(t->cores[3]), 11);
+    pipc__topo_free(t);
+}
+
 static void nccl_nvlinks(void **state)
 {
     (void)state;
@@ -257,8 +272,8 @@ static void noise_nccl(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FILE(nccl_groups),  WITH_FILE(nccl_facts), WITH_FILE(nccl_nvlinks),
-        WITH_FILE(nccl_refused), WITH_FILE(noise_nccl),
+        WITH_FILE(nccl_groups),  WITH_FILE(nccl_facts),   WITH_FILE(nccl_cores),
+        WITH_FILE(nccl_nvlinks), WITH_FILE(nccl_refused), WITH_FILE(noise_nccl),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
