@@ -8,7 +8,7 @@
  * - that of others is a bandwidth: 15.75 GB/s is Gen3 x16 as well as Gen4 x8. Speed and width are
  *   told only where no second pair of them gives the same.
  */
-#include "runtime/topo/build.h"
+#include "runtime/topo/hwloc_xml.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/topo/build.h"
 #include "runtime/topo/device.h"
 #include "runtime/topo/files.h"
 #include "runtime/topo/scan.h"
@@ -227,7 +228,7 @@ static void link_of_bandwidth(double gb_per_s, pipc__link_t *link)
         }
 }
 
-static pipc__pci_addr_t addr_of(const struct hwloc_pcidev_attr_s *a)
+pipc__pci_addr_t pipc__hwloc_addr(const struct hwloc_pcidev_attr_s *a)
 {
     return (pipc__pci_addr_t){(int)(a->domain & 0x7fffffff), a->bus, a->dev, a->func};
 }
@@ -272,9 +273,9 @@ static pipc_status_t add_pci(reader_t *r, hwloc_obj_t obj, pipc__error_t *err)
         o->numa = pipc__numa_of_cpus(r->topo, near->cpuset);
     if (a->linkspeed > 0 && (obj->type == HWLOC_OBJ_BRIDGE || o->vendor != VENDOR_NVIDIA))
         link_of_bandwidth((double)a->linkspeed, &o->link);
-    pipc__scan_device_t d = pipc__scan_device(addr_of(a));
-    d.part =
-        pipc__part_of_role(pipc__device_role_of(addr_of(a), o->class_code, o->vendor, o->device));
+    pipc__scan_device_t d = pipc__scan_device(pipc__hwloc_addr(a));
+    d.part = pipc__part_of_role(
+        pipc__device_role_of(pipc__hwloc_addr(a), o->class_code, o->vendor, o->device));
     if (obj->type == HWLOC_OBJ_BRIDGE)
         d.part = PIPC__PART_BRIDGE;
     if (d.part == PIPC__PART_GPU || d.part == PIPC__PART_NIC)
@@ -305,6 +306,8 @@ static pipc_status_t add_devices(reader_t *r, const char *path, pipc__error_t *e
         pipc__scan_link(&r->scan);
         st = pipc__topo_add_scan(r->topo, &r->scan, err);
     }
+    if (!st && !pipc__hwloc_nvlinks(r->hw, r->topo))
+        st = pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path);
     return st;
 }
 

@@ -33,7 +33,8 @@ libpipc_topofiles_la_SOURCES = \
 	runtime/topo/compare.c runtime/topo/compare.h \
 	runtime/topo/dump_tree.c \
 	runtime/topo/files.h \
-	runtime/topo/hwloc_xml.c \
+	runtime/topo/hwloc_nvlink.c \
+	runtime/topo/hwloc_xml.c runtime/topo/hwloc_xml.h \
 	runtime/topo/json_read.c \
 	runtime/topo/layout.c runtime/topo/layout.h \
 	runtime/topo/link.c runtime/topo/link.h \

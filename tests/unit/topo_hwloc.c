@@ -6,6 +6,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -35,7 +37,8 @@
     "<object type=\"OSDev\" gp_index=\"6" gp "\" name=\"" name "\" osdev_type=\"" type "\">" inner \
     "</object>"
 
-#define HWLOC_XML(version, inner)                                                                  \
+#define HWLOC_XML(version, inner) HWLOC_XML_AND(version, inner, "")
+#define HWLOC_XML_AND(version, inner, after)                                                       \
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!DOCTYPE topology SYSTEM \"hwloc2.dtd\">\n"      \
     "<topology version=\"" version "\">\n"                                                         \
     "<object type=\"Machine\" os_index=\"0\" gp_index=\"9\" " SETS(                                \
@@ -44,7 +47,7 @@
                       "<object type=\"NUMANode\" os_index=\"0\" gp_index=\"8\" " SETS(             \
                           "0x00000003",                                                            \
                           "0x00000001") " local_memory=\"4096\"/>\n" CORE("0", "0", "0x00000001")  \
-                          CORE("1", "1", "0x00000002") inner "</object></topology>\n"
+                          CORE("1", "1", "0x00000002") inner "</object>" after "</topology>\n"
 
 #define V100 "0302 [10de:1db1]"
 #define CX5 "0207 [15b3:1017]"
@@ -143,6 +146,59 @@ static void hwloc_memory_nodes(void **state)
     pipc__topo_free(t);
 }
 
+#define SMI(gp, bus) DEVICE(gp, bus ":00.0", V100, "0", OSDEV(gp, "nvml" gp, "1", ""))
+#define FOUR_GPUS                                                                                  \
+    HOST("0", "00-09",                                                                             \
+         PORT("0", "00:01.0", "01-01", "0", SMI("0", "01"))                                        \
+             PORT("1", "00:02.0", "02-02", "0", SMI("1", "02"))                                    \
+                 PORT("2", "00:03.0", "03-03", "0", SMI("2", "03"))                                \
+                     PORT("3", "00:04.0", "04-04", "0", SMI("3", "04"))                            \
+                         PORT("4", "00:05.0", "05-05", "0",                                        \
+                              DEVICE("5", "05:00.0", "0680 [10de:1ac2]", "0", "")))
+
+/* A tree with hwloc's matrix of NVLinks between three objects. */
+static pipc__topo_t *with_nvlinks(const char *indexes, const char *values)
+{
+    static const char xml[] =
+        HWLOC_XML_AND("2.0", FOUR_GPUS,
+                      "<distances2hetero nbobjs=\"3\" kind=\"25\" name=\"NVLinkBandwidth\">"
+                      "<indexes length=\"%zu\">%s</indexes><u64values length=\"%zu\">%s</u64values>"
+                      "</distances2hetero>");
+    char text[sizeof(xml) + 256];
+
+    snprintf(text, sizeof(text), xml, strlen(indexes), indexes, strlen(values), values);
+    return read_right(PIPC__SOURCE_HWLOC_XML, text);
+}
+
+/* hwloc tells MB/s, from GPU to GPU or to NVSwitches. */
+static void hwloc_nvlinks(void **state)
+{
+    static const struct {
+        const char *indexes, *values;
+        int links12, links13;
+    } cases[] = {
+        /* 20 GB/s a link of NVLink 1, 25 of the next ones, and 50 of 5: more than 18 of 25. */
+        {"OSDev:60 OSDev:61 OSDev:62 ", "1000000 40000 20000 40000 1000000 0 20000 0 1000000 ", 2,
+         1},
+        {"OSDev:60 OSDev:61 OSDev:62 ", "1000000 50000 0 50000 1000000 0 0 0 1000000 ", 2, 0},
+        {"OSDev:60 OSDev:61 OSDev:62 ", "0 450000 450000 450000 0 0 450000 0 0 ", 9, 9},
+        /* To an NVSwitch, two links of one GPU being down. */
+        {"OSDev:60 OSDev:62 PCIDev:55 ", "0 0 150000 0 0 100000 150000 100000 0 ", PIPC__UNKNOWN,
+         4},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        pipc__topo_t *t = with_nvlinks(cases[i].indexes, cases[i].values);
+        assert_int_equal(links_between(t, "0000:01:00.0", "0000:02:00.0"), cases[i].links12);
+        assert_int_equal(links_between(t, "0000:01:00.0", "0000:03:00.0"), cases[i].links13);
+        pipc__topo_free(t);
+    }
+    pipc__topo_t *t = read_right(PIPC__SOURCE_HWLOC_XML, HWLOC_XML("2.0", FOUR_GPUS));
+    assert_int_equal(links_between(t, "0000:01:00.0", "0000:02:00.0"), PIPC__UNKNOWN);
+    pipc__topo_free(t);
+}
+
 static void hwloc_refused(void **state)
 {
     static const wrong_t cases[] = {
@@ -174,10 +230,8 @@ static void noise_hwloc(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_FILE(hwloc_trees),
-        WITH_FILE(hwloc_memory_nodes),
-        WITH_FILE(hwloc_refused),
-        WITH_FILE(noise_hwloc),
+        WITH_FILE(hwloc_trees),   WITH_FILE(hwloc_memory_nodes), WITH_FILE(hwloc_nvlinks),
+        WITH_FILE(hwloc_refused), WITH_FILE(noise_hwloc),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
