@@ -4,10 +4,11 @@
 #include <limits.h>
 
 /* Chosen by tests/unit/rail_ucx --bench; see doc/architecture.md. */
-#define SHORT ((size_t)64 << 10) /* bytes up to which few steps win */
-#define MANY ((size_t)256 << 10) /* bytes of jobs that go together, up to which they do */
-#define LEAST ((size_t)32 << 10) /* bytes of a block that are worth a message of their own */
-#define DEPTH 4                  /* pieces on their way that are enough to overlap */
+#define SHORT ((size_t)64 << 10)  /* bytes up to which few steps win */
+#define MANY ((size_t)256 << 10)  /* bytes of jobs that go together, up to which they do */
+#define LEAST ((size_t)32 << 10)  /* bytes of a block that are worth a message of their own */
+#define DEPTH 4                   /* pieces on their way that are enough to overlap */
+#define STEP ((double)(64 << 10)) /* bytes that a network carries while a message is on its way */
 
 const char *pipc__rail_algo_string(pipc__rail_algo_t algo)
 {
@@ -150,13 +151,43 @@ int pipc__rail_pieces(pipc__rail_algo_t algo, int nodes, size_t bytes)
     return need < 1 ? 1 : need > INT_MAX ? INT_MAX : (int)need;
 }
 
+static pipc__rail_algo_t choose_power(size_t bytes, size_t message)
+{
+    return bytes > SHORT || message > MANY ? PIPC__RAIL_HALVING : PIPC__RAIL_DOUBLING;
+}
+
+/* What one behind the other takes: steps, and what they bring of @bytes. The node that takes in a
+ * fold hears it, its part of the exchange and, as it sends it back, the whole once more. */
+static double cost(pipc__rail_algo_t algo, int nodes, double bytes)
+{
+    int l = log2_below(nodes);
+    double core = 1 << l, n = nodes;
+    double times = algo == PIPC__RAIL_DOUBLING  ? l + 2
+                   : algo == PIPC__RAIL_HALVING ? 2 + 2 * (core - 1) / core
+                                                : 2 * (n - 1) / n;
+
+    return pipc__rail_steps(algo, nodes) * STEP + times * bytes;
+}
+
+/* Few nodes that are no power of two: the ring sends least and has no more steps than a fold. Many:
+ * it has a thousand, and halving with a fold has twenty. */
+static pipc__rail_algo_t choose_folded(int nodes, size_t bytes, size_t message)
+{
+    double all = (double)(message > bytes ? message : bytes);
+    pipc__rail_algo_t best = PIPC__RAIL_DOUBLING;
+
+    for (int a = 0; a < PIPC__RAIL_ALGO_COUNT; a++)
+        if (cost((pipc__rail_algo_t)a, nodes, all) < cost(best, nodes, all))
+            best = (pipc__rail_algo_t)a;
+    return best;
+}
+
 pipc__rail_cut_t pipc__rail_cut(int nodes, size_t bytes, size_t message)
 {
     bool power = !(nodes & (nodes - 1));
-    pipc__rail_cut_t cut = {PIPC__RAIL_DOUBLING, 1};
+    pipc__rail_cut_t cut = {
+        power ? choose_power(bytes, message) : choose_folded(nodes, bytes, message), 1};
 
-    if (bytes > SHORT || message > MANY)
-        cut.algo = power ? PIPC__RAIL_HALVING : PIPC__RAIL_RING;
     cut.pieces = pipc__rail_pieces(cut.algo, nodes, bytes);
     return cut;
 }

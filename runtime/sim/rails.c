@@ -13,6 +13,7 @@ pipc__sim_net_t pipc__sim_net(const pipc__costs_t *costs, int nodes)
 
 #define MANY 262144 /* bytes of a rail's message, likewise */
 #define SHORT 65536 /* bytes of a job up to which doubling is taken: rail/schedule.c */
+#define STEP 65536. /* bytes that count as much as a message's latency, likewise */
 
 static int log2_below(int n)
 {
@@ -35,20 +36,41 @@ static double doublings(int n)
     return log2_below(n) + 2 * has_rest(n);
 }
 
+typedef struct pipc__sim_way way_t;
+
+/* Who takes in a rest sends it back, and gets no more than it sends. */
+static void list_ways(way_t way[3], int nodes, double bytes)
+{
+    int k = log2_below(nodes);
+    double n = nodes, core = 1 << k, rest = has_rest(nodes);
+
+    way[0] = (way_t){"doubling", doublings(nodes), (k + rest) * bytes};
+    way[1] = (way_t){"halving", 2 * k + 2 * rest, (2 * (core - 1) / core + rest) * bytes};
+    way[2] = (way_t){"ring", 2 * (n - 1), 2 * (n - 1) / n * bytes};
+}
+
+/* A rest that is taken in comes before all that is sent of the others, and behind them: the ring
+ * alone has none. */
+static double cost(const way_t way[3], int i, double all, double bytes)
+{
+    return way[i].steps * STEP + (way[i].bytes / bytes + (i < 2)) * all;
+}
+
 pipc__sim_way_t pipc__sim_way_over(const pipc__sim_net_t *net, double bytes, double message)
 {
-    int k = log2_below(net->nodes);
-    double n = net->nodes, all = 2 * (n - 1) / n * bytes;
+    int best = 0;
+    way_t way[3];
 
     if (net->nodes < 2)
-        return (pipc__sim_way_t){"nothing", 0, 0};
-    /* Who takes in a rest sends it back, and gets no more than it sends. */
-    if (bytes <= SHORT && message <= MANY)
-        return (pipc__sim_way_t){"doubling", doublings(net->nodes),
-                                 (k + has_rest(net->nodes)) * bytes};
+        return (way_t){"nothing", 0, 0};
+    list_ways(way, net->nodes, bytes);
     if (!has_rest(net->nodes))
-        return (pipc__sim_way_t){"halving", 2 * k, all};
-    return (pipc__sim_way_t){"ring", 2 * (n - 1), all};
+        return way[bytes > SHORT || message > MANY];
+    for (int i = 1; bytes > 0 && i < 3; i++)
+        if (cost(way, i, fmax(bytes, message), bytes) <
+            cost(way, best, fmax(bytes, message), bytes))
+            best = i;
+    return way[best];
 }
 
 static int nics(const pipc__sim_net_t *net, int nranks)

@@ -39,8 +39,8 @@ typedef struct pipc__sim_way {
 } pipc__sim_way_t;
 
 /* The way that the engine takes for a job of @bytes of a @message on its rail: short ones by
- * recursive doubling, longer ones and those of long messages by recursive halving and doubling over
- * a power of 2 of nodes, else by the ring. Pure. */
+ * recursive doubling, longer ones and those of long messages by recursive halving and doubling;
+ * where nodes are no power of 2, by the ring or, of many nodes, by halving with a fold. Pure. */
 pipc__sim_way_t pipc__sim_way_over(const pipc__sim_net_t *net, double bytes, double message);
 
 /* For comparison, an all-reduce of @bytes over all ranks of all nodes of @nranks, as if there were

@@ -212,6 +212,15 @@ static void test_the_choice(void **state)
         {4, 32768, (size_t)256 << 10, PIPC__RAIL_DOUBLING}, /* of several that go together */
         {4, 32768, (size_t)1 << 20, PIPC__RAIL_HALVING},
         {3, 8, (size_t)1 << 20, PIPC__RAIL_RING},
+        {3, 32 << 10, 0, PIPC__RAIL_DOUBLING}, /* where nodes are no power of two */
+        {3, 64 << 10, 0, PIPC__RAIL_RING},
+        {6, 128 << 10, 0, PIPC__RAIL_DOUBLING},
+        {6, 256 << 10, 0, PIPC__RAIL_RING},
+        {12, 128 << 10, 0, PIPC__RAIL_DOUBLING},
+        {12, 256 << 10, 0, PIPC__RAIL_HALVING},
+        {12, 32 << 10, 256 << 10, PIPC__RAIL_HALVING},
+        {12, 1 << 20, 0, PIPC__RAIL_RING},
+        {1000, 1 << 20, 0, PIPC__RAIL_HALVING},
     };
 
     (void)state;

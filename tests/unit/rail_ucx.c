@@ -26,6 +26,7 @@
 
 #include <cmocka.h>
 
+#include "runtime/rail/schedule.h"
 #include "tests/unit/rail_nodes.h"
 #include "tests/unit/values.h"
 
@@ -104,6 +105,27 @@ static void test_types_and_sizes(void **state)
     (void)state;
     for (int n = 2; n <= 5; n++)
         assert_int_equal(ranks_run(n, all_types, NULL, 60), 0);
+}
+
+/* So many nodes that halving has a fold: one node gives a whole piece, and gets one. */
+static int folded(ranks_t *all, int rank, void *arg)
+{
+    static char data[MAX_BYTES];
+    pipc__rail_t *rail = rail_join(all, rank);
+    size_t count = 50001;
+
+    (void)arg;
+    NODE_CHECK(pipc__rail_cut(ranks_size(all), 4 * count, 0).algo == PIPC__RAIL_HALVING,
+               "unfolded");
+    int bad = verified(all, rank, rail, data, count, PIPC_F32, PIPC_SUM);
+    pipc__rail_ucx.close(rail);
+    return bad;
+}
+
+static void test_many_nodes_fold(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(9, folded, NULL, 60), 0);
 }
 
 /* An average is a sum here: the divisor is the world's size, which a rail does not know. */
@@ -611,6 +633,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_types_and_sizes),
+        cmocka_unit_test(test_many_nodes_fold),
         cmocka_unit_test(test_average_is_the_sum),
         cmocka_unit_test(test_many_jobs_at_once),
         cmocka_unit_test(test_a_dead_node_is_named_on_all),

@@ -82,12 +82,14 @@ static void a_job_goes_the_way_of_the_engine(void **state)
         const char *name;
         double steps, nic; /* bytes */
     } table[] = {
-        {1, 1000, "nothing", 0, 0},    {2, 8, "doubling", 1, 8},
-        {2, 1e9, "halving", 2, 1e9},   {4, 8, "doubling", 2, 16},
-        {4, 1e9, "halving", 4, 1.5e9}, {3, 8, "doubling", 3, 16},
-        {3, 1e9, "ring", 4, 4e9 / 3},  {8, 1e9, "halving", 6, 1.75e9},
-        {6, 8, "doubling", 4, 24},     {1024, 8, "doubling", 10, 80},
-        {1000, 8, "doubling", 11, 80}, {1024, 1.024e9, "halving", 20, 2.046e9},
+        {1, 1000, "nothing", 0, 0},         {2, 8, "doubling", 1, 8},
+        {2, 1e9, "halving", 2, 1e9},        {4, 8, "doubling", 2, 16},
+        {4, 1e9, "halving", 4, 1.5e9},      {3, 8, "doubling", 3, 16},
+        {3, 1e9, "ring", 4, 4e9 / 3},       {8, 1e9, "halving", 6, 1.75e9},
+        {6, 8, "doubling", 4, 24},          {1024, 8, "doubling", 10, 80},
+        {1000, 8, "doubling", 11, 80},      {1024, 1.024e9, "halving", 20, 2.046e9},
+        {3, 65536, "ring", 4, 262144. / 3}, {12, 262144, "halving", 8, 2.75 * 262144},
+        {12, 1e9, "ring", 22, 22e9 / 12},   {1000, 1e6, "halving", 20, (2 * 511. / 512 + 1) * 1e6},
     };
 
     (void)state;
@@ -103,13 +105,13 @@ static void a_job_goes_the_way_of_the_engine(void **state)
 /* The simulator sees no engine: this test does. */
 static void and_that_is_what_the_engine_does(void **state)
 {
-    static const size_t bytes[] = {8, 4096, 65536, 65537, 262144, 262145};
+    static const size_t bytes[] = {8, 4096, 65536, 65537, 262144, 262145, 1 << 20, 64 << 20};
 
     (void)state;
     for (int nodes = 2; nodes <= PIPC__SIM_NODES_MAX; nodes += nodes < 40 ? 1 : 41)
-        for (int i = 0; i < 6; i++) {
+        for (int i = 0; i < 8; i++) {
             const pipc__sim_net_t net = {nodes, 1e10, 5e-6, 1};
-            size_t message = i % 2 ? 0 : bytes[(i * 5 + nodes) % 6]; /* alone, and with others */
+            size_t message = i % 2 ? 0 : bytes[(i * 5 + nodes) % 8]; /* alone, and with others */
             pipc__rail_cut_t cut = pipc__rail_cut(nodes, bytes[i], message);
             pipc__sim_way_t way = pipc__sim_way_over(&net, (double)bytes[i], (double)message);
             assert_string_equal(way.name, pipc__rail_algo_string(cut.algo));
