@@ -28,10 +28,17 @@ static inline bool pipc__making_on_gpu(const pipc__making_t *b)
     return b->exec && b->exec != &pipc__exec_cpu;
 }
 
+static inline pipc__wish_t pipc__making_wish(const pipc__making_t *b)
+{
+    return (pipc__wish_t){b->kind, pipc__making_on_gpu(b), &b->config.asked, pipc__environment};
+}
+
 /* build_own.c: what was asked for. Fills b->exec and b->kind. */
 pipc_status_t pipc__making_choose(pipc__making_t *b, pipc__error_t *err);
 /* Who this is, and what it wants, into b->mine. */
 void pipc__making_introduce(pipc__making_t *b);
+/* Over several nodes, before anything is made: see pipc__choose_has_work(). */
+bool pipc__making_has_work(const pipc__making_t *b);
 /* How it stands with the own rank, into b->mine. */
 void pipc__making_note(pipc__making_t *b, pipc_status_t st, const pipc__error_t *err);
 /* Everything of the own rank: page, staging, its place, its end of a rail. */

@@ -10,16 +10,11 @@
 
 /* --- after the exchange ---------------------------------------------------------------------- */
 
-static pipc__wish_t wish_of(const pipc__making_t *b)
-{
-    return (pipc__wish_t){b->kind, pipc__making_on_gpu(b), &b->config.asked, pipc__environment};
-}
-
 /* The shape of all ranks, the table, and the plans that it names. */
 static pipc_status_t make_plans(pipc__making_t *b, pipc_status_t own, pipc__error_t *err)
 {
     pipc_comm_t *c = b->comm;
-    pipc__wish_t wish = wish_of(b);
+    pipc__wish_t wish = pipc__making_wish(b);
     pipc__error_t why;
     char text[128];
 
@@ -141,7 +136,7 @@ static pipc_status_t vote(pipc__making_t *b, pipc_status_t own, pipc__error_t *e
 
 pipc_status_t pipc__making_node(pipc__making_t *b, pipc_status_t own, pipc__error_t *err)
 {
-    pipc__wish_t wish = wish_of(b);
+    pipc__wish_t wish = pipc__making_wish(b);
     pipc_status_t st = map_peers(b, own, err);
 
     if (b->can_vote)

@@ -80,6 +80,13 @@ pipc_status_t pipc__making_choose(pipc__making_t *b, pipc__error_t *err)
     return st ? st : choose_kind(b, err);
 }
 
+bool pipc__making_has_work(const pipc__making_t *b)
+{
+    pipc__wish_t wish = pipc__making_wish(b);
+
+    return pipc__choose_has_work(b->comm, &wish, &b->mine);
+}
+
 /* --- before the exchange --------------------------------------------------------------------- */
 
 pipc_status_t pipc__making_own(pipc__making_t *b, pipc__error_t *err)

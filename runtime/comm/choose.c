@@ -54,33 +54,66 @@ static void tell(const pipc_comm_t *c, const finding_t *all, bool same, int othe
         pipc__log(PIPC__LOG_INFO, "table: %.255s", all[0].from);
 }
 
-/* A table for several nodes names plans over rails and no other, and one for a node none of them. */
-static bool suits(const pipc__table_t *table, bool spans)
+/* May ranks that stand as @c's run @algo? Over nodes plans over rails alone, on a node all but
+ * these. NCCL over nodes is the program's own to call. */
+static bool suits(const pipc_comm_t *c, int algo)
 {
-    for (int k = 0; k < PIPC__ALGOS; k++) {
-        bool over_rails = k >= PIPC__PLAN_KINDS_LOCAL && k < PIPC__PLAN_KINDS;
-        if (pipc__table_names(table, k) && over_rails != spans &&
-            (spans || k != PIPC__ALGO_NCCL))
-            return false;
-    }
-    return true;
+    bool spans = pipc__rails_needed(&c->rails);
+
+    if (algo == PIPC__ALGO_NCCL)
+        return !spans || c->leaves;
+    return spans == (algo >= PIPC__PLAN_KINDS_LOCAL);
 }
 
+pipc__table_t pipc__choose_shipped(const pipc__shape_t *shape, bool on_gpu, bool leaves, int blocks)
+{
+    if (shape->nrails && on_gpu && leaves)
+        return pipc__table_fixed(PIPC__ALGO_NCCL);
+    return pipc__table_default(shape, on_gpu, blocks);
+}
+
+/* Rows of @table that name what does not suit do what @shipped says there. Returns how many of its
+ * algorithms suit, and in *unfit how many do not. */
+static int fit_rows(const pipc_comm_t *c, pipc__table_t *table, const pipc__table_t *shipped,
+                    int *unfit)
+{
+    bool named[PIPC__ALGOS];
+    int fit = 0;
+
+    *unfit = 0;
+    for (int k = 0; k < PIPC__ALGOS; k++)
+        named[k] = pipc__table_names(table, k);
+    for (int k = 0; k < PIPC__ALGOS; k++) {
+        fit += named[k] && suits(c, k);
+        if (!named[k] || suits(c, k))
+            continue;
+        pipc__table_replace(table, k, shipped);
+        ++*unfit;
+    }
+    return fit;
+}
+
+/* comm->table is what is shipped. */
 static void look_for_file(const pipc_comm_t *c, const pipc__wish_t *wish,
                           const pipc__record_t *recs, finding_t *mine, pipc__table_file_t *file)
 {
     char from[PIPC__TABLE_PATH] = "";
     bool spans = pipc__rails_needed(&c->rails);
+    const char *where = spans ? "one node" : "several nodes";
     pipc__table_key_t key;
+    int fit = 0, unfit = 0;
 
     pipc__tables_key(&key, recs, c->local_size, &c->shape, c->rails.nodes.n, wish->config->sms);
-    bool found =
-        pipc__tables_find(file, &key, wish->lookup, from, mine->why, sizeof(mine->why));
-    if (found && suits(&file->table, spans))
+    bool found = pipc__tables_find(file, &key, wish->lookup, from, mine->why, sizeof(mine->why));
+    if (found)
+        fit = fit_rows(c, &file->table, &c->table, &unfit);
+    if (fit)
         mine->digest = pipc__table_digest(&file->table) | 1;
-    else if (found)
-        snprintf(mine->why, sizeof(mine->why), "%.200s: its plans are for %s", from,
-                 spans ? "one node" : "several nodes");
+    if (found && !fit)
+        snprintf(mine->why, sizeof(mine->why), "%.200s: its plans are for %s", from, where);
+    else if (unfit)
+        snprintf(mine->why, sizeof(mine->why), "%.200s: rows with plans for %s are passed over",
+                 from, where);
     snprintf(mine->from, sizeof(mine->from), "%.*s", (int)sizeof(mine->from) - 1, from);
 }
 
@@ -130,8 +163,8 @@ static pipc_status_t make_nccl(pipc_comm_t *c, const pipc__wish_t *wish, pipc__e
 {
     const char *path = wish->lookup("PCIE_IPC_NCCL");
 
-    return pipc__nccl_create(&c->nccl, c->ctl, c->local_rank, c->local_size, path && *path ? path : NULL,
-                             wish->config->nccl_comm, err);
+    return pipc__nccl_create(&c->nccl, c->ctl, c->local_rank, c->local_size,
+                             path && *path ? path : NULL, wish->config->nccl_comm, err);
 }
 
 /* Only now is NCCL's version known: a table that names no NCCL opens none. */
@@ -152,13 +185,18 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
     pipc__error_t why;
     pipc_status_t st;
 
-    c->table = wish->kind < 0 ? pipc__table_default(&c->shape, wish->on_gpu, c->most_blocks)
-                              : pipc__table_fixed(wish->kind);
+    c->table = wish->kind < 0
+                   ? pipc__choose_shipped(&c->shape, wish->on_gpu, c->leaves, c->most_blocks)
+                   : pipc__table_fixed(wish->kind);
     snprintf(c->table_from, sizeof(c->table_from), "%s", wish->kind < 0 ? "shipped" : "asked for");
     st = take_file(c, wish, recs, own, &there, err);
     pipc__table_end_ll(&c->table, wish->on_gpu ? pipc__ll_bytes_max(c->local_size) : 0);
     if (st || c->leaves || !pipc__table_names(&c->table, PIPC__ALGO_NCCL))
         return st;
+    if (pipc__rails_needed(&c->rails))
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                          "plan nccl over several nodes is the program's own NCCL to run; ask for "
+                          "another plan");
     if (wish->on_gpu && !make_nccl(c, wish, &why)) {
         tell_of_version(c, &there);
         return PIPC_OK;
@@ -174,13 +212,38 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
     return PIPC_OK;
 }
 
+static bool is_all_nccl(const pipc__table_t *table)
+{
+    int k = 0;
+
+    while (k < PIPC__ALGO_NCCL && !pipc__table_names(table, k))
+        k++;
+    return k == PIPC__ALGO_NCCL;
+}
+
 bool pipc__choose_leaves_all(const pipc_comm_t *c)
 {
-    for (int i = 0; i < c->table.nrows; i++)
-        if (c->table.row[i].eager.algo != PIPC__ALGO_NCCL ||
-            c->table.row[i].graph.algo != PIPC__ALGO_NCCL)
-            return false;
-    return true;
+    return is_all_nccl(&c->table);
+}
+
+bool pipc__choose_has_work(const pipc_comm_t *c, const pipc__wish_t *wish,
+                           const pipc__record_t *mine)
+{
+    pipc__table_file_t file;
+    pipc__table_key_t key;
+    pipc__shape_t shape;
+    int unfit;
+
+    if (wish->kind >= 0)
+        return wish->kind != PIPC__ALGO_NCCL;
+    pipc__shape_flat(&shape, c->rails.nodes.local_size);
+    pipc__rails_shape(&c->rails, &shape);
+    pipc__tables_key(&key, mine, 1, &shape, c->rails.nodes.n, wish->config->sms);
+    pipc__table_t shipped = pipc__choose_shipped(&shape, wish->on_gpu, c->leaves, 0);
+    if (!pipc__tables_look(&file, &key, wish->lookup) ||
+        !fit_rows(c, &file.table, &shipped, &unfit))
+        return !is_all_nccl(&shipped);
+    return !is_all_nccl(&file.table);
 }
 
 /* --- what executors can ----------------------------------------------------------------------- */
@@ -280,8 +343,8 @@ pipc_status_t pipc__choose_fallback(pipc_comm_t *c, const pipc__wish_t *wish, pi
     pipc__error_t why;
     bool hopeless = false;
 
-    if (!wish->on_gpu || c->leaves || (wish->kind >= 0 && wish->kind != PIPC__ALGO_NCCL) ||
-        wish->config->path == PIPC_PATH_P2P)
+    if (!wish->on_gpu || c->leaves || pipc__rails_needed(&c->rails) ||
+        (wish->kind >= 0 && wish->kind != PIPC__ALGO_NCCL) || wish->config->path == PIPC_PATH_P2P)
         return own;
     pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, &why);
     for (int r = 0; !st && r < c->local_size; r++) {

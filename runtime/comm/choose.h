@@ -18,11 +18,23 @@ typedef struct pipc__wish {
 /* Fill comm->table from @wish, the records recs[comm->local_size] and comm->shape, and make comm->nccl
  * where it names NCCL. Collective, also for a rank on which something failed before: @own, with its
  * text in @err; then every rank fails with it. Files that differ between ranks, are malformed or
- * were measured elsewhere, and NCCL that is not there on some rank, are no errors: all ranks take
+ * were measured elsewhere, rows with plans of another shape, and NCCL that is not there on some rank, are no errors: all ranks take
  * the shipped table in their place and rank 0 says why in one line of the log. Fails when a peer is
  * lost, and when NCCL was asked for and can't be had. */
 pipc_status_t pipc__choose_table(pipc_comm_t *comm, const pipc__wish_t *wish,
                                  const pipc__record_t *recs, pipc_status_t own, pipc__error_t *err);
+
+/* The table of @shape where no file has one. Over nodes, on GPUs, and where NCCL's sizes are left to
+ * the program (@leaves), that is NCCL as a whole: our plans have not been measured there, and a
+ * program that has NCCL loses nothing by it. Pure. */
+pipc__table_t pipc__choose_shipped(const pipc__shape_t *shape, bool on_gpu, bool leaves,
+                                   int blocks);
+
+/* Over several nodes, which comm->rails knows, with nothing made yet: might the table give any size
+ * to us? @mine: the own record, whose GPU may be unknown. What it says is not the same on every
+ * rank. */
+bool pipc__choose_has_work(const pipc_comm_t *comm, const pipc__wish_t *wish,
+                           const pipc__record_t *mine);
 
 /* Does the table give all sizes to NCCL, eager and in graphs? Ranks have the same table. */
 bool pipc__choose_leaves_all(const pipc_comm_t *comm);

@@ -243,6 +243,8 @@ static void part(pipc_comm_t *c)
     pipc__exec_call_t call = {.send = &word, .recv = &word, .count = 1, .dtype = PIPC_U32,
                               .op = PIPC_MAX, .number = atomic_load(&c->calls) + 1};
 
+    if (!c->plan[PIPC__NODES_ONE] && !c->plan[PIPC__NODES])
+        return; /* no call was over the rails */
     call.plan = c->plan[PIPC__NODES_ONE] ? c->plan[PIPC__NODES_ONE] : c->plan[PIPC__NODES];
     c->exec->ops->run(c->exec, &call, &ignored);
 }

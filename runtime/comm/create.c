@@ -21,6 +21,22 @@
 #include "runtime/comm/ranges.h"
 #include "runtime/comm/report.h"
 
+/* Over several nodes, where NCCL's sizes are left to the program: are there others? Asked before
+ * anything is made, for rails over many nodes take their time and would be taken down again. One
+ * rank that has some is enough: what they are all agree on, or fail. */
+static pipc_status_t ask_for_work(pipc__making_t *b, pipc__error_t *err)
+{
+    bool work = pipc__making_has_work(b);
+    pipc_status_t st = pipc__rails_any(b->ops, b->xchg, b->group.size, &work, err);
+
+    if (st || work)
+        return st;
+    return pipc__fail(
+        err, PIPC_LEFT,
+        "over several nodes every size is NCCL's, unless a table or PCIE_IPC_PLAN says "
+        "otherwise");
+}
+
 /* Which ranks are on the own node. The same status on every rank. */
 static pipc_status_t find_node(pipc__making_t *b, pipc__error_t *err)
 {
@@ -46,10 +62,13 @@ static pipc_status_t find_node(pipc__making_t *b, pipc__error_t *err)
         return st;
     b->n = nodes->local_size;
     b->self = nodes->local_rank;
+    if (!pipc__rails_needed(&b->comm->rails))
+        return PIPC_OK;
     if (b->comm->rails.split && !b->group.self)
         pipc__log(PIPC__LOG_INFO, "PCIE_IPC_NODES: each %u ranks of a host are taken as a node",
                   b->comm->rails.split);
-    return PIPC_OK;
+    st = b->comm->leaves ? ask_for_work(b, err) : PIPC_OK;
+    return st ? st : pipc__rails_engine(&b->comm->rails, b->mine.backend, err);
 }
 
 /* Everybody's records on the own node. */
@@ -109,7 +128,6 @@ static pipc_status_t build_from(pipc__making_t *b, pipc_status_t made, pipc__err
     c->size = b->group.size;
     c->local_rank = b->self;
     c->local_size = b->n;
-    c->leaves = b->config.asked.leave_nccl;
     if (judged)
         st = pipc__making_node(b, st, err);
     if (spans)
@@ -125,6 +143,7 @@ static pipc_status_t build(pipc__making_t *b, pipc__error_t *err)
 
     if (st)
         return st;
+    b->comm->leaves = b->config.asked.leave_nccl;
     b->by_cards = !b->group.one_node || b->config.split;
     pipc_status_t made = pipc__making_choose(b, &own);
     pipc__making_introduce(b);

@@ -48,17 +48,17 @@ static const pipc__rail_ops_t *engine(uint32_t backend, const char **why)
 #endif
 }
 
-static pipc_status_t choose_engine(pipc__rails_t *r, const pipc__card_t *cards, pipc__error_t *err)
+pipc_status_t pipc__rails_engine(pipc__rails_t *r, uint32_t backend, pipc__error_t *err)
 {
-    const pipc__card_t *a = &cards[0], *b = &cards[r->nodes.member[r->nodes.first[1]]];
+    const pipc__rail_end_t *a = r->end, *b = a + r->nodes.nrails; /* first ranks of two nodes */
     const char *why = NULL;
 
-    r->ops = engine(a->backend, &why);
+    r->ops = engine(backend, &why);
     if (r->ops)
         return PIPC_OK;
     return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
-                      "ranks %d and %d are on different nodes (%.*s, %.*s): %s", a->rank, b->rank,
-                      (int)sizeof(a->host) - 1, a->host, (int)sizeof(b->host) - 1, b->host, why);
+                      "ranks %d and %d are on different nodes (%s, %s): %s", a->rank, b->rank,
+                      a->host, b->host, why);
 }
 
 static pipc_status_t note_ends(pipc__rails_t *r, const pipc__card_t *cards, pipc__error_t *err)
@@ -90,8 +90,7 @@ static pipc_status_t judge(pipc__rails_t *r, const pipc__card_t *cards, int n, i
         st = judge_size(&r->nodes, err);
     if (st || !pipc__rails_needed(r))
         return st;
-    st = choose_engine(r, cards, err);
-    return st ? st : note_ends(r, cards, err);
+    return note_ends(r, cards, err);
 }
 
 pipc_status_t pipc__rails_compare(const pipc__xchg_ops_t *ops, pipc__xchg_t *x, int n,
@@ -114,23 +113,31 @@ pipc_status_t pipc__rails_compare(const pipc__xchg_ops_t *ops, pipc__xchg_t *x, 
     return st;
 }
 
-/* Everybody's, in rank order; the first exchange of an opened one is not a pick. */
-static pipc_status_t gather_cards(const pipc__xchg_ops_t *ops, pipc__xchg_t *x,
-                                  const pipc__group_t *group, const pipc__card_t *mine,
-                                  pipc__card_t *cards, pipc__error_t *err)
+/* A pick of everybody's, in rank order. */
+static pipc_status_t pick_all(const pipc__xchg_ops_t *ops, pipc__xchg_t *x, int n, const void *mine,
+                              size_t bytes, void *all, pipc__error_t *err)
 {
-    int n = group->size, *whom;
+    int *whom = calloc((size_t)n, sizeof(*whom));
 
-    if (!group->one_node)
-        return ops->exchange(x, mine, sizeof(*mine), cards, err);
-    whom = calloc((size_t)n, sizeof(*whom));
     for (int r = 0; whom && r < n; r++)
         whom[r] = r;
-    pipc_status_t st =
-        ops->pick(x, mine, sizeof(*mine), sizeof(*mine), whom, whom ? n : 0, true, cards, err);
+    pipc_status_t st = ops->pick(x, mine, bytes, bytes, whom, whom ? n : 0, false, all, err);
     if (!st && !whom)
         st = pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d ranks", n);
     free(whom);
+    return st;
+}
+
+pipc_status_t pipc__rails_any(const pipc__xchg_ops_t *ops, pipc__xchg_t *x, int n, bool *yes,
+                              pipc__error_t *err)
+{
+    uint32_t mine = *yes, *all = calloc((size_t)n, sizeof(*all));
+    pipc_status_t st = all ? pick_all(ops, x, n, &mine, sizeof(mine), all, err)
+                           : pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d ranks", n);
+
+    for (int r = 0; !st && r < n; r++)
+        *yes |= all[r];
+    free(all);
     return st;
 }
 
@@ -143,7 +150,10 @@ pipc_status_t pipc__rails_find(pipc__rails_t *r, const pipc__xchg_ops_t *ops, pi
     memset(r, 0, sizeof(*r));
     if (!cards)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for %d ranks", group->size);
-    pipc_status_t st = gather_cards(ops, x, group, mine, cards, err);
+    /* The first exchange of an opened one is not a pick. */
+    pipc_status_t st = group->one_node
+                           ? pick_all(ops, x, group->size, mine, sizeof(*mine), cards, err)
+                           : ops->exchange(x, mine, sizeof(*mine), cards, err);
     r->split = mine->split;
     if (!st)
         st = judge(r, cards, group->size, group->self, err);

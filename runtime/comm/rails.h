@@ -41,8 +41,7 @@ pipc_status_t pipc__rails_compare(const pipc__xchg_ops_t *ops, pipc__xchg_t *x, 
 /* A group of which it is not known that it is on one node, or that is split: exchange @mine, judge
  * everybody's, find the nodes. Collective; all get the same status:
  *   PIPC_ERR_MISMATCH     what pipc__cards_judge() says
- *   PIPC_ERR_UNSUPPORTED  several nodes, and GPUs; or a build without UCX; or more ranks on a node
- *                         than a plan has, or more nodes than a rail
+ *   PIPC_ERR_UNSUPPORTED  more ranks on a node than a plan has, or more nodes than a rail
  * Released by pipc__rails_free(). */
 pipc_status_t pipc__rails_find(pipc__rails_t *rails, const pipc__xchg_ops_t *ops, pipc__xchg_t *x,
                                const pipc__group_t *group, const pipc__card_t *mine,
@@ -50,6 +49,14 @@ pipc_status_t pipc__rails_find(pipc__rails_t *rails, const pipc__xchg_ops_t *ops
 
 /* Are there several nodes? */
 bool pipc__rails_needed(const pipc__rails_t *rails);
+
+/* Choose what joins them, for @backend (pipc_backend_t). PIPC_ERR_UNSUPPORTED, on every rank: GPUs, or
+ * a build without UCX. */
+pipc_status_t pipc__rails_engine(pipc__rails_t *rails, uint32_t backend, pipc__error_t *err);
+
+/* Does any of the @n ranks say *yes? Collective over the group. */
+pipc_status_t pipc__rails_any(const pipc__xchg_ops_t *ops, pipc__xchg_t *x, int n, bool *yes,
+                              pipc__error_t *err);
 
 /* Make the own end, where the own rank is on a rail. */
 pipc_status_t pipc__rails_open(pipc__rails_t *rails, pipc__rail_sum_t *sum,

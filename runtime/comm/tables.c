@@ -234,8 +234,9 @@ static pipc_status_t try_file(pipc__table_file_t *out, const char *path,
     return PIPC_OK;
 }
 
-bool pipc__tables_find(pipc__table_file_t *file, const pipc__table_key_t *key,
-                       pipc__getenv_t lookup, char from[PIPC__TABLE_PATH], char *why, size_t cap)
+/* @any: also what was measured on other GPUs, with another driver or version. */
+static bool find(pipc__table_file_t *file, const pipc__table_key_t *key, bool any,
+                 pipc__getenv_t lookup, char from[PIPC__TABLE_PATH], char *why, size_t cap)
 {
     const char *named = lookup("PCIE_IPC_TABLE");
     char folder[PIPC__TABLE_PATH];
@@ -255,11 +256,25 @@ bool pipc__tables_find(pipc__table_file_t *file, const pipc__table_key_t *key,
                     : PIPC__TABLE_PATH;
         if (n >= PIPC__TABLE_PATH)
             continue;
-        pipc_status_t st = try_file(file, from, key, false, &used, why, cap);
+        pipc_status_t st = try_file(file, from, key, any, &used, why, cap);
         if (st && st != PIPC_ERR_NOT_FOUND)
             return false; /* a file that is wrong is no reason to believe another one */
     }
     if (used)
         *why = '\0'; /* the site's is good; what was wrong with the user's does not matter */
     return used;
+}
+
+bool pipc__tables_find(pipc__table_file_t *file, const pipc__table_key_t *key,
+                       pipc__getenv_t lookup, char from[PIPC__TABLE_PATH], char *why, size_t cap)
+{
+    return find(file, key, false, lookup, from, why, cap);
+}
+
+bool pipc__tables_look(pipc__table_file_t *file, const pipc__table_key_t *key,
+                       pipc__getenv_t lookup)
+{
+    char from[PIPC__TABLE_PATH], why[160];
+
+    return find(file, key, true, lookup, from, why, sizeof(why));
 }

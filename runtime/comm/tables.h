@@ -34,6 +34,11 @@ uint32_t pipc__tables_width(const char *bdf, const char *root);
 bool pipc__tables_find(pipc__table_file_t *file, const pipc__table_key_t *key,
                        pipc__getenv_t lookup, char from[PIPC__TABLE_PATH], char *why, size_t cap);
 
+/* Is there one that might be it? Of @key the topology alone is known yet, so one that was measured
+ * elsewhere counts, too. */
+bool pipc__tables_look(pipc__table_file_t *file, const pipc__table_key_t *key,
+                       pipc__getenv_t lookup);
+
 /* Read the file at @path. Run by root, it must be root's, and no one else may write it. */
 pipc_status_t pipc__tables_read(pipc__table_file_t *file, const char *path, bool want_times,
                                 pipc__error_t *err);

@@ -137,7 +137,7 @@ pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu, int b
 {
     pipc__table_t t = shape->nrails ? plans_over_nodes() : plans_of(shape, on_gpu), with;
 
-    if (!on_gpu || shape->nranks < 2)
+    if (!on_gpu || shape->nranks < 2 || shape->nrails) /* what a GPU does before is of one node */
         return t;
     with = rows_of_gpus(shape, blocks);
     for (int i = 0; i < t.nrows; i++)

@@ -14,72 +14,7 @@
 #include <cmocka.h>
 
 #include "config.h"
-#include "runtime/comm/comm.h"
-#include "tests/unit/ranks.h"
-
-#define MUST(cond)                                                                                 \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "# line %d: %s [%s]\n", __LINE__, #cond, pipc_last_error());           \
-            return 1;                                                                              \
-        }                                                                                          \
-    } while (0)
-
-/* --- ranks that meet ----------------------------------------------------------------------------
- */
-
-typedef struct meeting {
-    ranks_t *all;
-    int rank, calls, fail_at; /* which allgather fails; -1: none */
-} meeting_t;
-
-/* ranks_gather() takes 1 KB at a time. */
-static int gather(void *ctx, const void *mine, size_t bytes, void *all)
-{
-    meeting_t *m = ctx;
-    char part[16 * 1024];
-
-    for (size_t at = 0; at < bytes; at += 1024) {
-        size_t n = bytes - at < 1024 ? bytes - at : 1024;
-        ranks_gather(m->all, m->rank, (const char *)mine + at, n, part);
-        for (int r = 0; r < ranks_size(m->all); r++)
-            memcpy((char *)all + (size_t)r * bytes + at, part + (size_t)r * n, n);
-    }
-    return m->calls++ == m->fail_at ? 42 : 0;
-}
-
-static void set(const char *name, const char *value)
-{
-    if (value)
-        setenv(name, value, 1);
-    else
-        unsetenv(name);
-}
-
-/* Nothing of the environment that the tests run in. */
-static void leave_the_launcher(void)
-{
-    static const char *const names[] = {
-        "PMIX_NAMESPACE",       "PCIE_IPC_DIR",        "SLURM_STEP_ID",       "PMI_SIZE",
-        "OMPI_COMM_WORLD_SIZE", "PCIE_IPC_LOCAL_SIZE", "PCIE_IPC_LOCAL_RANK", "PCIE_IPC_PLAN",
-        "PCIE_IPC_EXCHANGE",    "PCIE_IPC_TABLE",      "PCIE_IPC_NODES",      "PCIE_IPC_PATH"};
-
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        unsetenv(names[i]);
-    setenv("HOME", "/nowhere", 1); /* no table of the user's */
-    setenv("XDG_CONFIG_HOME", "/nowhere", 1);
-}
-
-static pipc_status_t create_with(meeting_t *m, const char *nodes, pipc_comm_t **comm)
-{
-    pipc_callbacks_t calls = {sizeof(calls), m->rank, ranks_size(m->all), gather, m};
-    pipc_comm_config_t c = PIPC_COMM_CONFIG_INIT;
-
-    set("PCIE_IPC_NODES", nodes);
-    c.callbacks = &calls;
-    c.backend = PIPC_BACKEND_CPU;
-    return pipc_comm_create(comm, &c);
-}
+#include "tests/unit/split.h"
 
 /* Each rank's part of a step, as the plugin would say it. */
 static pipc_status_t create_by_socket(int rank, int n, const char *dir, const char *nodes,
@@ -90,10 +25,10 @@ static pipc_status_t create_by_socket(int rank, int n, const char *dir, const ch
 
     snprintf(text[0], sizeof(text[0]), "%d", rank);
     snprintf(text[1], sizeof(text[1]), "%d", n);
-    set("PCIE_IPC_LOCAL_RANK", text[0]);
-    set("PCIE_IPC_LOCAL_SIZE", text[1]);
-    set("PCIE_IPC_DIR", dir);
-    set("PCIE_IPC_NODES", nodes);
+    split_set("PCIE_IPC_LOCAL_RANK", text[0]);
+    split_set("PCIE_IPC_LOCAL_SIZE", text[1]);
+    split_set("PCIE_IPC_DIR", dir);
+    split_set("PCIE_IPC_NODES", nodes);
     c.exchange = PIPC_EXCHANGE_SOCKET;
     c.backend = PIPC_BACKEND_CPU;
     return pipc_comm_create(comm, &c);
@@ -142,17 +77,6 @@ static int mapped_files(void)
     return n;
 }
 
-static uint64_t calls_of(pipc_comm_t *comm, int first, int last)
-{
-    pipc_comm_stats_t s = PIPC_COMM_STATS_INIT;
-    uint64_t n = 0;
-
-    pipc_comm_stats(comm, &s);
-    for (int k = first; k < last; k++)
-        n += s.plan[k].calls;
-    return n;
-}
-
 /* --- PCIE_IPC_NODES -----------------------------------------------------------------------------
  */
 
@@ -166,12 +90,12 @@ static const struct shape {
 static int divided(ranks_t *all, int rank, void *arg)
 {
     const struct shape *s = arg;
-    meeting_t m = {all, rank, 0, -1};
+    split_t m = {all, rank, 0, -1};
     pipc_comm_t *comm;
 
-    leave_the_launcher();
+    split_alone();
     int before = mapped_files();
-    MUST(!create_with(&m, s->nodes, &comm));
+    MUST(!split_create(&m, s->nodes, false, &comm));
     const pipc__nodes_t *nodes = &comm->rails.nodes;
     int created = m.calls, local = comm->local_size;
     MUST(pipc_comm_rank(comm) == rank && pipc_comm_size(comm) == s->ranks);
@@ -181,8 +105,8 @@ static int divided(ranks_t *all, int rank, void *arg)
     MUST(!calls_are_right(comm, rank, s->ranks));
     /* Two files a rank, page and staging: of the own node's ranks alone. */
     MUST(before == 0 && mapped_files() == 2 * local);
-    MUST(calls_of(comm, PIPC__PLAN_KINDS_LOCAL, PIPC__PLAN_KINDS) == (s->n > 1 ? 6 : 0));
-    MUST(calls_of(comm, 0, PIPC__PLAN_KINDS) == 6);
+    MUST(split_calls(comm, PIPC__PLAN_KINDS_LOCAL, PIPC__PLAN_KINDS) == (s->n > 1 ? 6 : 0));
+    MUST(split_calls(comm, 0, PIPC__PLAN_KINDS) == 6);
     MUST(!pipc_comm_destroy(comm) && m.calls == created);
     MUST(mapped_files() == 0);
     return 0;
@@ -199,21 +123,21 @@ static void ranks_of_a_host_are_taken_as_nodes(void **state)
 /* Which allgather it is that fails, all ranks hear of it, and a later communicator is well. */
 static int failing(ranks_t *all, int rank, void *arg)
 {
-    meeting_t m = {all, rank, 0, -1};
+    split_t m = {all, rank, 0, -1};
     pipc_comm_t *comm;
 
     (void)arg;
-    leave_the_launcher();
-    MUST(!create_with(&m, "split", &comm) && !pipc_comm_destroy(comm));
+    split_alone();
+    MUST(!split_create(&m, "split", false, &comm) && !pipc_comm_destroy(comm));
     int calls = m.calls;
     MUST(calls >= 5); /* head, cards, records, addresses, ballots */
     for (m.fail_at = 0; m.fail_at < calls; m.fail_at++) {
         m.calls = 0;
-        MUST(create_with(&m, "split", &comm) == PIPC_ERR_EXCHANGE && !comm);
+        MUST(split_create(&m, "split", false, &comm) == PIPC_ERR_EXCHANGE && !comm);
         MUST(strstr(pipc_last_error(), "returned 42"));
     }
     m.calls = 0;
-    MUST(!create_with(&m, "split", &comm));
+    MUST(!split_create(&m, "split", false, &comm));
     MUST(!calls_are_right(comm, rank, 2) && !pipc_comm_destroy(comm));
     return 0;
 }
@@ -224,29 +148,14 @@ static void ranks_hear_of_a_callback_that_fails(void **state)
     assert_int_equal(ranks_run(2, failing, NULL, 20), 0);
 }
 
-static char dir[64];
-
-static int make_dir(void **state)
-{
-    (void)state;
-    strcpy(dir, "/tmp/pcie-ipc-nodes.XXXXXX");
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    return rmdir(dir); /* the socket left nothing there */
-}
-
 static int by_socket(ranks_t *all, int rank, void *arg)
 {
     pipc_comm_t *comm;
 
     (void)all, (void)arg;
-    leave_the_launcher();
+    split_alone();
     for (int i = 0; i < 2; i++) {
-        MUST(!create_by_socket(rank, 3, dir, i ? "split:2" : "split", &comm));
+        MUST(!create_by_socket(rank, 3, split_dir, i ? "split:2" : "split", &comm));
         MUST(comm->rails.nodes.n == (i ? 2 : 3) && mapped_files() == 2 * comm->local_size);
         MUST(!calls_are_right(comm, rank, 3) && !pipc_comm_destroy(comm));
     }
@@ -268,15 +177,15 @@ static int disagreeing(ranks_t *all, int rank, void *arg)
 {
     const struct wishes *w = arg;
     const char *nodes = rank == ranks_size(all) - 1 ? w->last : w->nodes;
-    meeting_t m = {all, rank, 0, -1};
+    split_t m = {all, rank, 0, -1};
     pipc_comm_t *comm;
 
-    leave_the_launcher();
-    MUST(create_with(&m, nodes, &comm) == PIPC_ERR_MISMATCH && !comm);
+    split_alone();
+    MUST(split_create(&m, nodes, false, &comm) == PIPC_ERR_MISMATCH && !comm);
     MUST(strstr(pipc_last_error(), "different wishes of what a node is (PCIE_IPC_NODES)"));
-    MUST(create_by_socket(rank, ranks_size(all), dir, nodes, &comm) == PIPC_ERR_MISMATCH);
+    MUST(create_by_socket(rank, ranks_size(all), split_dir, nodes, &comm) == PIPC_ERR_MISMATCH);
     MUST(strstr(pipc_last_error(), "different wishes of what a node is (PCIE_IPC_NODES)"));
-    MUST(!create_by_socket(rank, ranks_size(all), dir, NULL, &comm));
+    MUST(!create_by_socket(rank, ranks_size(all), split_dir, NULL, &comm));
     MUST(!calls_are_right(comm, rank, ranks_size(all)) && !pipc_comm_destroy(comm));
     return 0;
 }
@@ -298,8 +207,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_of_a_host_are_taken_as_nodes),
         cmocka_unit_test(ranks_hear_of_a_callback_that_fails),
-        cmocka_unit_test_setup_teardown(a_socket_does_it_too, make_dir, remove_dir),
-        cmocka_unit_test_setup_teardown(ranks_that_disagree_are_told_so, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(a_socket_does_it_too, split_make_dir, split_remove_dir),
+        cmocka_unit_test_setup_teardown(ranks_that_disagree_are_told_so, split_make_dir,
+                                        split_remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

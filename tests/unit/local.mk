@@ -218,11 +218,15 @@ tests_unit_comm_api_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_comm_api_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/comm_nodes
+check_PROGRAMS += tests/unit/comm_nodes tests/unit/comm_nodes_tables
 endif
-tests_unit_comm_nodes_SOURCES = tests/unit/comm_nodes.c tests/unit/ranks.c tests/unit/ranks.h
+SPLIT_TEST = tests/unit/split.c tests/unit/split.h tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_comm_nodes_SOURCES = tests/unit/comm_nodes.c $(SPLIT_TEST)
 tests_unit_comm_nodes_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_comm_nodes_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+tests_unit_comm_nodes_tables_SOURCES = tests/unit/comm_nodes_tables.c $(SPLIT_TEST)
+tests_unit_comm_nodes_tables_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_comm_nodes_tables_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/xchg_socket
