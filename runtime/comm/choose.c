@@ -55,21 +55,11 @@ static void tell(const pipc_comm_t *c, const finding_t *all, bool same, int othe
 }
 
 /* May ranks that stand as @c's run @algo? Over nodes plans over rails alone, on a node all but
- * these. NCCL over nodes is the program's own to call. */
+ * these. */
 static bool suits(const pipc_comm_t *c, int algo)
 {
-    bool spans = pipc__rails_needed(&c->rails);
-
-    if (algo == PIPC__ALGO_NCCL)
-        return !spans || c->leaves;
-    return spans == (algo >= PIPC__PLAN_KINDS_LOCAL);
-}
-
-pipc__table_t pipc__choose_shipped(const pipc__shape_t *shape, bool on_gpu, bool leaves, int blocks)
-{
-    if (shape->nrails && on_gpu && leaves)
-        return pipc__table_fixed(PIPC__ALGO_NCCL);
-    return pipc__table_default(shape, on_gpu, blocks);
+    return algo == PIPC__ALGO_NCCL ||
+           pipc__rails_needed(&c->rails) == (algo >= PIPC__PLAN_KINDS_LOCAL);
 }
 
 /* Rows of @table that name what does not suit do what @shipped says there. Returns how many of its
@@ -185,18 +175,13 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
     pipc__error_t why;
     pipc_status_t st;
 
-    c->table = wish->kind < 0
-                   ? pipc__choose_shipped(&c->shape, wish->on_gpu, c->leaves, c->most_blocks)
-                   : pipc__table_fixed(wish->kind);
+    c->table = wish->kind < 0 ? pipc__table_default(&c->shape, wish->on_gpu, c->most_blocks)
+                              : pipc__table_fixed(wish->kind);
     snprintf(c->table_from, sizeof(c->table_from), "%s", wish->kind < 0 ? "shipped" : "asked for");
     st = take_file(c, wish, recs, own, &there, err);
     pipc__table_end_ll(&c->table, wish->on_gpu ? pipc__ll_bytes_max(c->local_size) : 0);
     if (st || c->leaves || !pipc__table_names(&c->table, PIPC__ALGO_NCCL))
         return st;
-    if (pipc__rails_needed(&c->rails))
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
-                          "plan nccl over several nodes is the program's own NCCL to run; ask for "
-                          "another plan");
     if (wish->on_gpu && !make_nccl(c, wish, &why)) {
         tell_of_version(c, &there);
         return PIPC_OK;
@@ -239,7 +224,7 @@ bool pipc__choose_has_work(const pipc_comm_t *c, const pipc__wish_t *wish,
     pipc__shape_flat(&shape, c->rails.nodes.local_size);
     pipc__rails_shape(&c->rails, &shape);
     pipc__tables_key(&key, mine, 1, &shape, c->rails.nodes.n, wish->config->sms);
-    pipc__table_t shipped = pipc__choose_shipped(&shape, wish->on_gpu, c->leaves, 0);
+    pipc__table_t shipped = pipc__table_default(&shape, wish->on_gpu, 0);
     if (!pipc__tables_look(&file, &key, wish->lookup) ||
         !fit_rows(c, &file.table, &shipped, &unfit))
         return !is_all_nccl(&shipped);

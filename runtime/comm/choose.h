@@ -24,12 +24,6 @@ typedef struct pipc__wish {
 pipc_status_t pipc__choose_table(pipc_comm_t *comm, const pipc__wish_t *wish,
                                  const pipc__record_t *recs, pipc_status_t own, pipc__error_t *err);
 
-/* The table of @shape where no file has one. Over nodes, on GPUs, and where NCCL's sizes are left to
- * the program (@leaves), that is NCCL as a whole: our plans have not been measured there, and a
- * program that has NCCL loses nothing by it. Pure. */
-pipc__table_t pipc__choose_shipped(const pipc__shape_t *shape, bool on_gpu, bool leaves,
-                                   int blocks);
-
 /* Over several nodes, which comm->rails knows, with nothing made yet: might the table give any size
  * to us? @mine: the own record, whose GPU may be unknown. What it says is not the same on every
  * rank. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The host's name tells nodes apart for people, this for us: containers may have one name. */
+/* With the host's name it tells nodes apart: of two machines one name may be the same. */
 static void read_boot(char boot[40])
 {
     int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
@@ -44,11 +44,6 @@ bool pipc__hello_judge(const pipc__hello_t *all, int n, uint64_t *staging, char 
             snprintf(why, cap, "rank %d on %.63s: %.135s", r, h->host, h->reason);
             return false;
         }
-        if (memcmp(h->boot, all[0].boot, sizeof(h->boot))) {
-            snprintf(why, cap, "its ranks are on several nodes (%.63s, %.63s)", all[0].host,
-                     h->host);
-            return false;
-        }
         if (h->staging < *staging)
             *staging = h->staging;
     }
@@ -57,10 +52,24 @@ bool pipc__hello_judge(const pipc__hello_t *all, int n, uint64_t *staging, char 
     return *staging > 0;
 }
 
+/* As pipc_comm_create() divides them. */
+static bool is_beside(const pipc__hello_t *a, const pipc__hello_t *b)
+{
+    return !memcmp(a->boot, b->boot, sizeof(a->boot)) && !memcmp(a->host, b->host, sizeof(a->host));
+}
+
+bool pipc__hello_spans(const pipc__hello_t *all, int n)
+{
+    for (int r = 1; r < n; r++)
+        if (!is_beside(&all[r], &all[0]))
+            return true;
+    return false;
+}
+
 bool pipc__hello_shares(const pipc__hello_t *all, int n, int rank)
 {
     for (int r = 0; r < n; r++)
-        if (r != rank && all[r].pid == all[rank].pid)
+        if (r != rank && all[r].pid == all[rank].pid && is_beside(&all[r], &all[rank]))
             return true;
     return false;
 }

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define PIPC__HELLO_MAGIC UINT32_C(0x70697063)
-#define PIPC__HELLO_VERSION 2u
+#define PIPC__HELLO_VERSION 3u
 
 typedef struct pipc__hello {
     uint32_t magic, version; /* their place and the length of the whole never change */
@@ -31,6 +31,9 @@ void pipc__hello_fill(pipc__hello_t *mine, uint64_t staging, const char *reason)
 /* May the ranks of all[n] have a communicator? Then *staging is what each has for it. False:
  * why[cap] names the first reason. Pure. */
 bool pipc__hello_judge(const pipc__hello_t *all, int n, uint64_t *staging, char *why, size_t cap);
+
+/* Are they on several nodes? Pure. */
+bool pipc__hello_spans(const pipc__hello_t *all, int n);
 
 /* Is another rank of all[n] a thread of @rank's process? Said too often, of processes of one number
  * in two PID namespaces, it does no harm. Pure. */

@@ -162,12 +162,17 @@ static ncclResult_t forward_new(pipc__side_t *s, const call_t *k)
     return rc;
 }
 
+static const char *why_forwarded(const pipc__side_t *s)
+{
+    return s->why ? s->why : "no communicator of ours";
+}
+
 /* NULL: it may be ours. The same on every rank, so nothing of pointers. */
 static const char *why_not_ours(const pipc__side_t *s, const call_t *k, pipc_dtype_t *dtype,
                                 pipc_redop_t *op)
 {
     if (s->state == PIPC__SIDE_FORWARDED)
-        return "no communicator of ours";
+        return why_forwarded(s);
     if (depth)
         return "in a group";
     if (s->windows)
@@ -190,7 +195,7 @@ static ncclResult_t all_reduce(pipc__side_t *s, const call_t *k)
     if (s->state == PIPC__SIDE_NEW)
         return forward_new(s, k);
     if (s->state != PIPC__SIDE_SERVED)
-        return forward_for(s, k, "no communicator of ours");
+        return forward_for(s, k, why_forwarded(s));
     pipc_status_t st =
         pipc__ours(NULL)->allreduce(s->ours, k->send, k->recv, k->count, dtype, op, k->stream);
     return st == PIPC_LEFT ? forward(s, k) : in_nccls_words(st);

@@ -10,6 +10,7 @@
 #include "runtime/nccl/setup.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,13 +21,18 @@
 #include "runtime/nccl/say.h"
 #include "runtime/nccl/staging.h"
 
-#define RANKS_MAX 16 /* of pipc_comm_create() */
+#define NODE_MAX 16     /* ranks that pipc_comm_create() takes of a node */
+#define RANKS_MAX 16384 /* and of all */
 #define WHY 512
+
+/* For the report. */
+static const char on_nodes[] = "several nodes, whose sizes are all NCCL's";
 
 typedef struct exchange {
     pipc__side_t *side;
     pipc__visit_t visit;
     int rank, size;
+    bool spans;   /* several nodes */
     char *memory; /* reached by NCCL; size * cap bytes */
     size_t cap;
 } exchange_t;
@@ -84,7 +90,7 @@ static bool grow(exchange_t *x, size_t bytes)
     return x->memory;
 }
 
-/* pipc_callbacks_t.allgather */
+/* pipc_callbacks_t.allgather; @all NULL: what comes is left in the memory that NCCL reaches */
 static int allgather(void *ctx, const void *mine, size_t bytes, void *all)
 {
     exchange_t *x = ctx;
@@ -100,7 +106,7 @@ static int allgather(void *ctx, const void *mine, size_t bytes, void *all)
         rc = settle(x->side);
     if (!rc)
         rc = wait_for_stream(x);
-    if (!rc)
+    if (!rc && all)
         memcpy(all, x->memory, (size_t)x->size * bytes);
     return rc;
 }
@@ -117,19 +123,37 @@ static const char *check_own(size_t *staging)
     return NULL;
 }
 
+static bool begins(const char *variable, const char *with)
+{
+    const char *value = secure_getenv(variable);
+
+    return value && *value && !strncmp(value, with, strlen(with));
+}
+
+/* Ranks of one host are taken as nodes, for tests. That all are of one mind in this
+ * pipc_comm_create() sees to. */
+static bool is_split(void)
+{
+    return begins("PCIE_IPC_NODES", "split");
+}
+
 static bool meet(exchange_t *x, char why[WHY])
 {
-    pipc__hello_t mine, all[RANKS_MAX];
+    pipc__hello_t mine;
     size_t own;
     uint64_t agreed = 0;
 
     const char *failed = check_own(&own);
     pipc__hello_fill(&mine, own, failed);
-    int rc = allgather(x, &mine, sizeof(mine), all);
+    /* No memory of our own for them: of thousands of ranks they are megabytes, and a rank that had
+     * none could not say so any more. */
+    int rc = allgather(x, &mine, sizeof(mine), NULL);
+    const pipc__hello_t *all = (const void *)x->memory;
     bool good = !rc && pipc__hello_judge(all, x->size, &agreed, why, WHY);
     if (rc)
         snprintf(why, WHY, "ncclAllGather by which its ranks were to meet failed (%d)", rc);
     x->side->staging = good ? (size_t)agreed : 0;
+    x->spans = good && (pipc__hello_spans(all, x->size) || is_split());
     x->side->shared = good && pipc__hello_shares(all, x->size, x->rank);
     pipc__staging_return(own - x->side->staging);
     return good;
@@ -159,6 +183,8 @@ static bool create(exchange_t *x, char why[WHY], bool *made)
     snprintf(why, WHY, "%s", ours->last_error());
     pipc__staging_return(x->side->staging);
     x->side->staging = 0;
+    if (st == PIPC_LEFT)
+        x->side->why = x->spans ? on_nodes : "the table says so";
     return st != PIPC_LEFT;
 }
 
@@ -187,10 +213,19 @@ static void tell(const exchange_t *x, bool say, bool made, const char *why)
     if (x->rank)
         return;
     if (made && pipc__is_verbose())
-        pipc__say("AllReduce of an NCCL communicator of %d ranks is ours, with %zu MB of staging",
+        pipc__say(x->spans
+                      ? "AllReduce of an NCCL communicator of %d ranks on several nodes is "
+                        "ours, with %zu MB of staging"
+                      : "AllReduce of an NCCL communicator of %d ranks is ours, with %zu MB of "
+                        "staging",
                   x->size, x->side->staging >> 20);
     else if (!made && say)
         pipc__say_once("NCCL does all of a communicator of %d ranks: %s", x->size, why);
+    else if (!made && x->spans && pipc__is_verbose())
+        pipc__say_once(
+            "NCCL does all of a communicator of %d ranks on several nodes: no table and no "
+            "PCIE_IPC_PLAN gives pcie-ipc a size",
+            x->size);
     else if (!made && pipc__is_verbose())
         pipc__say_once("NCCL does all of a communicator of %d ranks, as the table says", x->size);
 }
@@ -213,6 +248,18 @@ static bool is_gone(pipc__side_t *s)
     return gone;
 }
 
+/* More ranks than a node has are on several, where all sizes are NCCL's unless a table or a plan
+ * was asked for. Where none was they are not even asked: to wait for thousands of ranks, one of
+ * which may have lost the preload, must be worth it. The environment is the same on every rank. */
+static bool is_worth_asking(exchange_t *x)
+{
+    x->spans = x->size > NODE_MAX;
+    if (!x->spans || begins("PCIE_IPC_TABLE", "") || begins("PCIE_IPC_PLAN", ""))
+        return true;
+    x->side->why = on_nodes;
+    return false;
+}
+
 bool pipc__setup(pipc__side_t *s)
 {
     exchange_t x = {.side = s};
@@ -220,7 +267,7 @@ bool pipc__setup(pipc__side_t *s)
     bool made = false;
 
     if (!settle(s) && is_of_our_size(&x)) {
-        bool say = set_up(&x, why, &made);
+        bool say = is_worth_asking(&x) && set_up(&x, why, &made);
         if (!is_gone(s))
             tell(&x, say, made, why);
     }

@@ -40,6 +40,7 @@ struct pipc__side {
     pthread_mutex_t gate;    /* held to use comm during set-up, and to set stop */
     bool stop;               /* comm may be gone: the set-up must give up */
     pipc_comm_t *ours;       /* in state served */
+    const char *why;         /* in state forwarded after a set-up: the report's reason. Static */
     size_t staging;          /* bytes that it has of the process's */
 };
 

@@ -72,7 +72,8 @@ static bool in_pairs(const pipc__shape_t *shape)
     return !(groups & (groups - 1));
 }
 
-/* Over nodes one owner and one job are the least that can be waited for. */
+/* Over nodes one owner and one job are the least that can be waited for. GPUs have NCCL there, and
+ * nobody has measured plans against it yet: a table made on the machine may name them. */
 static pipc__table_t plans_over_nodes(void)
 {
     return (pipc__table_t){
@@ -137,7 +138,9 @@ pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu, int b
 {
     pipc__table_t t = shape->nrails ? plans_over_nodes() : plans_of(shape, on_gpu), with;
 
-    if (!on_gpu || shape->nranks < 2 || shape->nrails) /* what a GPU does before is of one node */
+    if (on_gpu && shape->nrails)
+        return pipc__table_fixed(PIPC__ALGO_NCCL);
+    if (!on_gpu || shape->nranks < 2)
         return t;
     with = rows_of_gpus(shape, blocks);
     for (int i = 0; i < t.nrows; i++)

@@ -11,7 +11,7 @@ hook=$build/tests/nccl/.libs/libhook-cpu.so full=$build/tests/nccl/.libs/libfull
 command -v "$cc" >/dev/null || skip_all 'no compiler'
 case $(nm -D "$ours") in *__asan_* | *__tsan_* | *__ubsan_*) skip_all 'a sanitizer build: its library must come first' ;; esac
 
-unset PCIE_IPC_VERBOSE PCIE_IPC_PLAN PCIE_IPC_TABLE PCIE_IPC_DIR PCIE_IPC_WANTED PCIE_IPC_REAL_NCCL LD_LIBRARY_PATH
+unset PCIE_IPC_NODES PCIE_IPC_VERBOSE PCIE_IPC_PLAN PCIE_IPC_TABLE PCIE_IPC_DIR PCIE_IPC_WANTED PCIE_IPC_REAL_NCCL LD_LIBRARY_PATH
 STAND_IN_DIR=$test_dir/files STAND_IN_LOG=$test_dir/log
 export STAND_IN_DIR STAND_IN_LOG
 mkdir files alone beside a b old
@@ -109,6 +109,39 @@ test_expect_success 'where it gives some, those are NCCL'\''s and the others our
     PCIE_IPC_TABLE=$test_dir/mixed.table hooked ./program types 2 && [ "$(done_by_nccl 0)" = 4 ]'
 test_expect_success 'a plan that does not exist: NCCL, and one line' '
     PCIE_IPC_PLAN=moon hooked ./program plain 2 && cat err && [ "$(done_by_nccl 0)" = 5 ] && [ "$(wc -l <err)" = 1 ]'
+
+# Several nodes: ranks of this host, taken as such. All of it goes over NCCL's own communicator and, for the sums,
+# rails; on CPUs these are shipped, on GPUs NCCL is (tests/unit/comm_nodes_tables.c).
+if grep -q 'define HAVE_UCX 1' "$build/config.h"; then
+    export PCIE_IPC_NODES='split'
+    check plain 2 1
+    check plain 3 1
+    check splits 4 5
+    check nonblocking 2 1
+    check aborts-idle 2 1
+    check killed 3 1
+    check leaves 3 1
+    test_expect_success 'threads of a process as nodes' '
+        hooked ./program threads 4 && silent && [ "$(done_by_nccl 3)" = 1 ] && hooked timeout 20 ./program one-ends 3 && silent'
+    PCIE_IPC_NODES=split:2
+    check plain 4 1
+    check plain 5 1
+    test_expect_success 'verbose says that they are on several nodes' '
+        PCIE_IPC_VERBOSE=1 hooked ./program plain 4 && cat err && grep "of 4 ranks on several nodes is ours" err'
+    printf "table 1\ntopology 1\nbuild 0.1.0\nup-to max eager nccl graph nccl\n" >all.table
+    test_expect_success 'a table that gives all to NCCL: it does all, and the report says that it is for the nodes' '
+        PCIE_IPC_TABLE=$test_dir/all.table PCIE_IPC_REPORT=summary hooked ./program plain 4; cat err log
+        [ "$(done_by_nccl 0)" = 5 ] && grep "several nodes, whose sizes are all NCCL.s" err'
+    printf "table 1\ntopology 1\nbuild 0.1.0\nup-to 4096 eager nodes graph nodes\nup-to max eager nccl graph nccl\n" >some.table
+    test_expect_success 'one that gives it some' '
+        PCIE_IPC_TABLE=$test_dir/some.table hooked ./program plain 4 && [ "$(done_by_nccl 0)" = 5 ] && silent &&
+        PCIE_IPC_TABLE=$test_dir/some.table hooked ./program types 4 && [ "$(done_by_nccl 0)" = 4 ] && silent'
+    PCIE_IPC_NODES=split:9
+    test_expect_success 'more ranks than a node has are not even asked, but where a plan or table is named' '
+        hooked ./program plain 18 && silent && [ "$(done_by_nccl 0)" = 5 ] && ! grep allgather log &&
+        PCIE_IPC_PLAN=nodes hooked ./program plain 18 && silent && [ "$(done_by_nccl 0)" = 1 ]'
+    unset PCIE_IPC_NODES
+fi
 
 # Where NCCL comes from
 test_expect_success 'a library opened RTLD_LOCAL: its own NCCL is found' '

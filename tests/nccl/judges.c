@@ -30,7 +30,7 @@ static void hellos(void **state)
     static const struct {
         const char *name;
         int rank; /* the one that differs */
-        enum { NOTHING, MAGIC, VERSION, FAILED, BOOT, LESS, NONE } how;
+        enum { NOTHING, MAGIC, VERSION, FAILED, BOOT, HOST, LESS, NONE } how;
         uint64_t staging;
         const char *why;
     } cases[] = {
@@ -38,7 +38,8 @@ static void hellos(void **state)
         {"another program", 2, MAGIC, 0, "rank 2 has another pcie-ipc"},
         {"another version", 0, VERSION, 0, "rank 0 has another pcie-ipc"},
         {"one failed", 1, FAILED, 0, "no library"},
-        {"another node", 2, BOOT, 0, "several nodes"},
+        {"another boot", 2, BOOT, 64, ""},
+        {"another host", 1, HOST, 64, ""},
         {"less memory", 1, LESS, 16, ""},
         {"none", 2, NONE, 0, "other communicators have all"},
     };
@@ -59,8 +60,11 @@ static void hellos(void **state)
             all[r].magic += it && cases[i].how == MAGIC;
             all[r].version += it && cases[i].how == VERSION;
             all[r].boot[0] ^= it && cases[i].how == BOOT;
+            all[r].host[0] ^= it && cases[i].how == HOST;
         }
         print_message("%s\n", cases[i].name);
+        assert_int_equal(pipc__hello_spans(all, 3),
+                         cases[i].how == BOOT || cases[i].how == HOST);
         bool good = pipc__hello_judge(all, 3, &staging, why, sizeof(why));
         assert_int_equal(good, cases[i].staging > 0);
         if (good)
@@ -84,6 +88,9 @@ static void who_shares_a_process(void **state)
     assert_true(pipc__hello_shares(all, 3, 0));
     assert_false(pipc__hello_shares(all, 3, 1));
     assert_true(pipc__hello_shares(all, 3, 2));
+    all[2].boot[0] ^= 1; /* another machine counts its processes from 1, too */
+    assert_false(pipc__hello_shares(all, 3, 0));
+    assert_false(pipc__hello_shares(all, 3, 2));
 }
 
 int main(void)

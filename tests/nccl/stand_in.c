@@ -19,7 +19,7 @@
 #ifndef VERSION
 #define VERSION 23203
 #endif
-#define RANKS 16
+#define RANKS 20
 #define PART 4096
 #define CALLS 64
 

@@ -171,25 +171,23 @@ static const char *lookup(const char *name)
     return !strcmp(name, "PCIE_IPC_TABLE") ? named : NULL;
 }
 
-static void on_gpus_nccl_is_shipped_where_the_program_has_it(void **state)
+static void on_gpus_nccl_is_shipped(void **state)
 {
     pipc__shape_t shape;
 
     (void)state;
     pipc__shape_flat(&shape, 4);
     shape.nrails = shape.most = 4;
-    for (int on_gpu = 0; on_gpu < 2; on_gpu++)
-        for (int leaves_nccl = 0; leaves_nccl < 2; leaves_nccl++) {
-            pipc__table_t t = pipc__choose_shipped(&shape, on_gpu, leaves_nccl, 32);
-            for (int k = 0; k < PIPC__ALGOS; k++) {
-                bool wanted = on_gpu && leaves_nccl ? k == PIPC__ALGO_NCCL
-                                                    : k == PIPC__NODES || k == PIPC__NODES_ONE;
-                if (pipc__table_names(&t, k) != wanted)
-                    fail_msg("GPU %d, leaves %d: %s", on_gpu, leaves_nccl, pipc__algo_name(k));
-            }
+    for (int on_gpu = 0; on_gpu < 2; on_gpu++) {
+        pipc__table_t t = pipc__table_default(&shape, on_gpu, 32);
+        for (int k = 0; k < PIPC__ALGOS; k++) {
+            bool wanted = on_gpu ? k == PIPC__ALGO_NCCL : k == PIPC__NODES || k == PIPC__NODES_ONE;
+            if (pipc__table_names(&t, k) != wanted)
+                fail_msg("GPU %d: %s", on_gpu, pipc__algo_name(k));
         }
+    }
     shape.nrails = shape.most = 0; /* on a node nothing is left */
-    pipc__table_t t = pipc__choose_shipped(&shape, true, true, 32);
+    pipc__table_t t = pipc__table_default(&shape, true, 32);
     assert_false(pipc__table_names(&t, PIPC__ALGO_NCCL));
 }
 
@@ -232,7 +230,7 @@ static void on_gpus_rails_need_a_reason(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_gpus_nccl_is_shipped_where_the_program_has_it),
+        cmocka_unit_test(on_gpus_nccl_is_shipped),
         cmocka_unit_test_setup_teardown(on_gpus_rails_need_a_reason, split_make_dir,
                                         split_remove_dir),
 #ifdef HAVE_UCX
