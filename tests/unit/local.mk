@@ -152,6 +152,7 @@ if HAVE_CMOCKA
 check_LTLIBRARIES += libpipc-topotest.la
 endif
 libpipc_topotest_la_SOURCES = \
+	tests/unit/bind_text.c tests/unit/bind_text.h \
 	tests/unit/topo_files.c tests/unit/topo_files.h \
 	tests/unit/topo_text.c tests/unit/topo_text.h
 libpipc_topotest_la_CFLAGS = $(UNIT_CFLAGS)
@@ -190,11 +191,21 @@ endif
 EXTRA_DIST += tests/unit/spank_object.t
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/bind
+check_PROGRAMS += tests/unit/bind tests/unit/bind_best tests/unit/bind_cores tests/unit/bind_nic
 endif
+BIND_LIBS = libpipc-topotest.la $(UNIT_LIBS)
 tests_unit_bind_SOURCES = tests/unit/bind.c
 tests_unit_bind_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_bind_LDADD = libpipc-topotest.la $(UNIT_LIBS)
+tests_unit_bind_LDADD = $(BIND_LIBS)
+tests_unit_bind_best_SOURCES = tests/unit/bind_best.c
+tests_unit_bind_best_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bind_best_LDADD = $(BIND_LIBS)
+tests_unit_bind_cores_SOURCES = tests/unit/bind_cores.c
+tests_unit_bind_cores_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bind_cores_LDADD = $(BIND_LIBS)
+tests_unit_bind_nic_SOURCES = tests/unit/bind_nic.c
+tests_unit_bind_nic_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bind_nic_LDADD = $(BIND_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/comm
