@@ -164,19 +164,37 @@ tests_unit_topo_SOURCES = tests/unit/topo.c
 tests_unit_topo_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_LDADD = libpipc-topotest.la $(UNIT_LIBS) $(JANSSON_LIBS)
 
+# The plugin's first object with a Slurm that exists only here, compiled once for three programs.
 if HAVE_CMOCKA
 if HAVE_SLURM
-check_PROGRAMS += tests/unit/spank_hooks
+check_LTLIBRARIES += libpipc-spanktest.la
+check_PROGRAMS += tests/unit/spank_hooks tests/unit/spank_option tests/unit/spank_needs
 endif
 endif
-tests_unit_spank_hooks_SOURCES = tests/unit/spank_hooks.c $(spank_pcie_ipc_la_SOURCES)
-tests_unit_spank_hooks_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) -include config.h \
+SPANK_TEST_CPPFLAGS = $(AM_CPPFLAGS) $(SLURM_CPPFLAGS) -include config.h \
 	-DPIPC_BIND_OBJECT='"$(abs_top_builddir)/.libs/pcie_ipc_bind.so"' \
 	-DPIPC_NCCL_HOOK='"$(abs_top_builddir)/tests/unit/spank_hooks.nccl/hook.so"' \
 	-DPIPC_NCCL_TUNER='"$(abs_top_builddir)/tests/unit/spank_hooks.nccl/tuner.so"'
+SPANK_TEST_LIBS = libpipc-spanktest.la $(CMOCKA_LIBS)
+libpipc_spanktest_la_SOURCES = tests/unit/spank_fake.c tests/unit/spank_fake.h \
+	$(spank_pcie_ipc_la_SOURCES)
+libpipc_spanktest_la_CPPFLAGS = $(SPANK_TEST_CPPFLAGS)
+libpipc_spanktest_la_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_hooks_SOURCES = tests/unit/spank_hooks.c
+tests_unit_spank_hooks_CPPFLAGS = $(SPANK_TEST_CPPFLAGS)
 tests_unit_spank_hooks_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_spank_hooks_LDADD = $(CMOCKA_LIBS)
+tests_unit_spank_hooks_LDADD = $(SPANK_TEST_LIBS)
 EXTRA_tests_unit_spank_hooks_DEPENDENCIES = pcie_ipc_bind.la
+tests_unit_spank_option_SOURCES = tests/unit/spank_option.c
+tests_unit_spank_option_CPPFLAGS = $(SPANK_TEST_CPPFLAGS)
+tests_unit_spank_option_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_option_LDADD = $(SPANK_TEST_LIBS)
+EXTRA_tests_unit_spank_option_DEPENDENCIES = pcie_ipc_bind.la
+tests_unit_spank_needs_SOURCES = tests/unit/spank_needs.c
+tests_unit_spank_needs_CPPFLAGS = $(SPANK_TEST_CPPFLAGS)
+tests_unit_spank_needs_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_needs_LDADD = $(SPANK_TEST_LIBS)
+EXTRA_tests_unit_spank_needs_DEPENDENCIES = pcie_ipc_bind.la
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo_sysfs
