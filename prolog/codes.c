@@ -16,8 +16,10 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
         {"PCI002", PIPC__DRAIN, "a device does not answer",
          "power the node off and on; if the device stays away, reseat or replace it",
          "What answers nothing reads all ones, whatever register is asked for. Such a device is "
-         "off the bus; jobs on it fail. In a text it is a device of revision ff. A function that "
-         "the kernel has switched off reads the same and is not meant."},
+         "off the bus; jobs on it fail. In a text it is a device of revision ff, or one of which "
+         "its "
+         "driver says that it fell off the bus (Xid 79) and nothing shows that it is back. A "
+         "function that the kernel has switched off reads the same and is not meant."},
     [PIPC__CODE_SPEED] =
         {"PCI003", PIPC__NOTE, "a link runs below its speed, as idle GPUs do",
          "nothing to do while the GPU is idle; compare under load",
@@ -68,7 +70,7 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
     [PIPC__CODE_HIDDEN] =
         {"PCI012", PIPC__NOTE,
          "capabilities cannot be read: ASPM, target speed, ACS and errors are not judged",
-         "run as root",
+         "run as root; of a text, show all that lspci -vvv says, as root",
          "Without privilege the kernel shows the first 64 bytes of config space. Links are judged "
          "by the files of sysfs then."},
     [PIPC__CODE_NO_GPU] =
@@ -81,7 +83,8 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "run."},
     [PIPC__CODE_ACS] =
         {"PCI015", PIPC__WARN, "a port between GPUs redirects their requests (ACS)",
-         "on a node without virtual machines switch ACS off: pci=config_acs= or the firmware",
+         "on a node without virtual machines switch ACS off: in the firmware, or with "
+         "pci=disable_acs_redir= and this address",
          "With these bits a port sends what one GPU writes to another up to the root complex, "
          "where it takes longer, is lost in the IOMMU or never ends: seen as hangs and as wrong "
          "data. Virtual machines need them, so that they are never cleared from here. Source "
@@ -111,7 +114,8 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
         {"PCI019", PIPC__WARN, "the kernel's log has PCIe errors of a device",
          "compare with the device itself; under load, see whether they come back",
          "The kernel's log names the device in reports of PCIe errors, or its driver said that it "
-         "was gone. Whether it still is so, and how often it is, the log does not tell.",
+         "was gone, or the IOMMU refused what it wanted to read or write: what one GPU writes to "
+         "another is lost so. Whether it still is so, and how often it is, the log does not tell.",
          .no_fault = true, .past = true},
     [PIPC__CODE_MISSING] =
         {"PCI020", PIPC__DRAIN, "there are fewer GPUs than expected",
@@ -187,8 +191,8 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
         {"PCI031", PIPC__WARN, "a link lost lanes since the last look, or in the last day",
          "see when with pcie-ipc-health watch --summary; with a period, look at the power",
          "A link that loses lanes and finds them again looks well whenever somebody looks. Here "
-         "an earlier look, or the record of a watch, tells. Changes of speed are none: idle GPUs "
-         "make them.",
+         "an earlier look, or the record of a watch, tells, or a text that shows the link twice. "
+         "Changes of speed are none: idle GPUs make them.",
          .past = true},
     [PIPC__CODE_STAYS_SLOW] =
         {"PCI032", PIPC__DRAIN, "a link stays below its speed while its GPU works",

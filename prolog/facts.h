@@ -78,6 +78,7 @@ typedef struct pipc__fact {
     pipc__answer_t answer;
     pipc__express_t link; /* by config space; what that does not say, by the files of sysfs */
     pipc__extended_t more;
+    int narrowest; /* of a text that shows its link with several widths: the least; else 0 */
     /* What the kernel counted since boot; -1: unknown. Corrected ones of its link, and uncorrected
      * ones without requests that are not supported, which enumeration leaves behind. */
     int64_t errors, uncorrected;
@@ -91,15 +92,18 @@ typedef struct pipc__fact {
 typedef enum pipc__event_kind {
     PIPC__EVENT_CORRECTED,
     PIPC__EVENT_UNCORRECTED,
-    PIPC__EVENT_RECORD,    /* fatal, and found by the firmware's record at the next boot */
-    PIPC__EVENT_LOST,      /* the driver, or the kernel, says that the device is gone */
-    PIPC__EVENT_LINK_DOWN, /* of a port: the link below it went down, or did not come up */
-    PIPC__EVENT_RETRAINED, /* ... had to be trained anew */
-    PIPC__EVENT_NARROW,    /* enumeration found a link on its way with fewer lanes than it has */
-    PIPC__EVENT_XID,       /* NVIDIA's driver gives it a number (xid.h) */
-    PIPC__EVENT_NO_START,  /* the driver could not start the GPU */
-    PIPC__EVENT_HARDWARE,  /* the driver counts errors of the chip or its memory, uncorrected */
-    PIPC__EVENT_GIVEN_UP,  /* the driver could not reset it */
+    PIPC__EVENT_RECORD,      /* fatal, and found by the firmware's record at the next boot */
+    PIPC__EVENT_LOST,        /* the kernel says that the device is gone */
+    PIPC__EVENT_OFF_BUS,     /* a GPU's driver does: nothing but a reset brings it back */
+    PIPC__EVENT_UNRECOVERED, /* of a port: an error below it could not be recovered from */
+    PIPC__EVENT_REFUSED,     /* an IOMMU refused what it wanted to read or write */
+    PIPC__EVENT_LINK_DOWN,   /* of a port: the link below it went down, or did not come up */
+    PIPC__EVENT_RETRAINED,   /* ... had to be trained anew */
+    PIPC__EVENT_NARROW,      /* enumeration found a link on its way with fewer lanes than it has */
+    PIPC__EVENT_XID,         /* NVIDIA's driver gives it a number (xid.h) */
+    PIPC__EVENT_NO_START,    /* the driver could not start the GPU */
+    PIPC__EVENT_HARDWARE,    /* the driver counts errors of the chip or its memory, uncorrected */
+    PIPC__EVENT_GIVEN_UP,    /* the driver could not reset it */
     PIPC__EVENT_KINDS
 } pipc__event_kind_t;
 
@@ -116,6 +120,7 @@ typedef struct pipc__event {
     uint32_t bits; /* of the AER status, masked ones aside; 0: not told, or no line told any */
     bool told;
     bool companion;               /* its driver is one for sound or USB */
+    bool before_boot;             /* the machine has booted since, says the log */
     int width, can;               /* of PIPC__EVENT_NARROW: lanes there, and of the device */
     char at[PIPC__FACT_NAME_MAX]; /* ... the port above the narrow link, or "" */
     int count;

@@ -6,11 +6,13 @@
  *                     LnkSta: Speed 2.5GT/s (downgraded), Width x16 (ok)
  *     0000:40:01.1 ECAP_ACS+6.w = 001d                   setpci
  *     ACSCtl: SrcValid+ ... ReqRedir+                     lspci | grep ACSCtl: whose is not told
+ *     $ lspci -vvv -s 41:00.0 | grep Lnk                  the lines that follow are of this device
  *
- * and lines of a kernel's log (kernel_log.h). Indentation may be lost, lines may be cut or missing,
- * and several values may stand in one line. An address at a line's begin starts a device; an empty
- * line or one with # ends it, so that the remarks of people are nobody's; only that ACS redirects
- * is believed in words. What is not there is unknown.
+ * links as sysfs and nvidia-smi tell them (text_files.h) and lines of a kernel's log
+ * (kernel_log.h). Lines may be quoted (text_line.h), indented or not, cut or missing, and several
+ * values may stand in one. An address at a line's begin starts a device; an empty line or one with
+ * # ends it, so that the remarks of people are nobody's; only that ACS redirects is believed in
+ * words. What is not there is unknown.
  */
 #include "prolog/facts.h"
 
@@ -21,32 +23,26 @@
 #include "prolog/facts_parts.h"
 #include "prolog/kernel_log.h"
 #include "prolog/text_entry.h"
+#include "prolog/text_files.h"
+#include "prolog/text_line.h"
 #include "runtime/topo/build.h"
 #include "runtime/topo/text.h"
 
 #define DEVICES_MAX 4096
-#define VENDOR_AMD 0x1002
-#define VENDOR_INTEL 0x8086
+#define SMI " 3D controller: NVIDIA Corporation" /* what nvidia-smi tells of is one */
 
 typedef struct reader {
     pipc__text_entry_t *list;
     int n, cap;
     int open; /* whose lines these are, or -1 */
     int line;
+    pipc__text_asked_t asked; /* by setpci, in the line before */
+    pipc__link_word_t file;   /* of sysfs, whose text is the next line; or none */
+    pipc__smi_t smi;
     pipc__kernel_log_t log;
 } reader_t;
 
 /* ---- devices ------------------------------------------------------------------------------- */
-
-static int compare(const void *a, const void *b)
-{
-    const pipc__text_entry_t *x = a, *y = b;
-
-    if (x->addr.domain < 0 || y->addr.domain < 0) /* those without an address as they came */
-        return x->addr.domain < 0 && y->addr.domain < 0 ? x->addr.bus - y->addr.bus
-                                                        : x->addr.domain - y->addr.domain;
-    return pipc__pci_compare(x->addr, y->addr);
-}
 
 static pipc_status_t append(reader_t *r, const char *from, pipc__error_t *err)
 {
@@ -71,23 +67,7 @@ static pipc_status_t append(reader_t *r, const char *from, pipc__error_t *err)
     return PIPC_OK;
 }
 
-/* The address that a line begins with, and where it ends; NULL without one. */
-static const char *address(const char *line, pipc__pci_addr_t *addr)
-{
-    const char *start = line + strspn(line, " \t");
-    size_t n = strspn(start, "0123456789abcdefABCDEF:.");
-    char word[PIPC__NAME_MAX];
-
-    if (n < 7 || n >= sizeof(word) || (start[n] && !strchr(" \t", start[n])))
-        return NULL;
-    memcpy(word, start, n);
-    word[n] = '\0';
-    const char *colon = strchr(word, ':');
-    if (start != line && (!colon || !strchr(colon + 1, ':'))) /* indented: with its domain only */
-        return NULL;
-    return pipc__pci_parse(word, addr) ? start + n : NULL;
-}
-
+/* @text: what follows the address, or NULL where only a command names it. */
 static pipc_status_t open_device(reader_t *r, pipc__pci_addr_t addr, const char *text,
                                  const char *from, pipc__error_t *err)
 {
@@ -97,30 +77,48 @@ static pipc_status_t open_device(reader_t *r, pipc__pci_addr_t addr, const char 
     for (int i = r->n - 1; i >= 0 && r->open < 0; i--) /* the same again: more about it */
         if (r->list[i].addr.domain >= 0 && pipc__pci_compare(r->list[i].addr, addr) == 0)
             r->open = i;
-    if (r->open >= 0)
-        return PIPC_OK;
-    st = append(r, from, err);
-    if (!st) {
-        r->list[r->open].addr = addr;
-        pipc__pci_format(addr, r->list[r->open].fact.name);
-        pipc__text_first_line(&r->list[r->open], text);
-        r->log.facts->virtual_machine |= pipc__text_is_of_guest(text);
+    bool again = r->open >= 0;
+    if (!again && (st = append(r, from, err)))
+        return st;
+    pipc__text_entry_t *e = &r->list[r->open];
+    if (!again) {
+        e->addr = addr;
+        pipc__pci_format(addr, e->fact.name);
+        e->asked_only = true;
     }
-    return st;
+    if (!text)
+        return PIPC_OK;
+    if (e->asked_only || e->as == PIPC__LISTED_MAYBE) /* only registers were told so far */
+        pipc__text_first_line(e, text);
+    e->asked_only = false;
+    if (pipc__text_is_lost(text))
+        e->fact.answer = PIPC__LOST;
+    r->log.facts->virtual_machine |= pipc__text_is_of_guest(text);
+    return PIPC_OK;
 }
 
 /* ---- its other lines ----------------------------------------------------------------------- */
 
-/* A line that says whose ACS it is in no way: still, a port redirects. */
+/* A line that says whose it is in no way. Still, a port redirects, and a link has a width: all that
+ * is told of a link, up to the next LnkCap, is one device's. */
 static pipc_status_t nameless(reader_t *r, const char *line, const char *from, pipc__error_t *err)
 {
-    pipc_status_t st = strstr(line, "ACSCtl:") ? append(r, from, err) : PIPC_OK;
+    bool acs = strstr(line, "ACSCtl:"), cap = strstr(line, "LnkCap:"),
+         sta = strstr(line, "LnkSta:");
+    const pipc__express_t *l = r->open >= 0 ? &r->list[r->open].fact.link : NULL;
+    pipc_status_t st = PIPC_OK;
 
+    if (acs || (!l && (cap || sta)) || (l && cap && l->max_width >= 0) ||
+        (l && sta && l->width >= 0))
+        st = append(r, from, err);
     if (r->open < 0 || st)
         return st;
-    snprintf(r->list[r->open].fact.name, PIPC__FACT_NAME_MAX, "line %d", r->line);
-    pipc__text_registers(&r->list[r->open], line);
-    r->open = -1;
+    pipc__text_entry_t *e = &r->list[r->open];
+    if (!e->fact.name[0])
+        snprintf(e->fact.name, PIPC__FACT_NAME_MAX, "line %d", r->line);
+    pipc__text_registers(e, line);
+    if (acs)
+        r->open = -1;
     return PIPC_OK;
 }
 
@@ -137,26 +135,82 @@ static pipc_status_t take_prose(reader_t *r, const char *from, pipc__error_t *er
     return PIPC_OK;
 }
 
-/* As a patch or a mail has it: behind "+", or "> ". */
-static const char *unquoted(const char *line)
+/* What setpci printed, in the line after its command. */
+static bool take_answer(reader_t *r, const char *line)
 {
-    if (*line == '+')
-        return line + 1;
-    if (*line != '>')
-        return line;
-    return line + (line[1] == ' ' ? 2 : 1);
+    pipc__text_asked_t asked = r->asked;
+    long value = asked ? pipc__text_answer(line) : -1;
+
+    r->asked = PIPC__ASKED_NOTHING;
+    if (value < 0 || r->open < 0)
+        return false;
+    pipc__fact_t *f = &r->list[r->open].fact;
+    if (asked == PIPC__ASKED_VENDOR && (value == 0xffff || value == 0xffffffff))
+        f->answer = PIPC__LOST;
+    else if (asked == PIPC__ASKED_ACS && value < 0xffff)
+        f->more.acs = (int)value;
+    else
+        return true;
+    r->list[r->open].relevant = true;
+    return true;
 }
 
-static pipc_status_t one_line(reader_t *r, const char *line, const char *from, pipc__error_t *err)
+static pipc_status_t take_word(reader_t *r, const pipc__link_word_t *word, const char *text,
+                               const char *from, pipc__error_t *err)
+{
+    pipc_status_t st = word->named ? open_device(r, word->addr, text, from, err) : PIPC_OK;
+
+    if (!st && r->open >= 0 && word->value)
+        pipc__text_link_word(&r->list[r->open], word);
+    return st;
+}
+
+/* What tells of links in other words than lspci's; *taken: this line did. */
+static pipc_status_t take_files(reader_t *r, const char *line, const char *from, bool *taken,
+                                pipc__error_t *err)
+{
+    pipc__link_word_t word[4];
+    pipc_status_t st = PIPC_OK;
+
+    *taken = true;
+    if (r->file.key && *line >= '0' && *line <= '9') {
+        word[0] = r->file;
+        word[0].value = line;
+        r->file.key = PIPC__LINK_NONE;
+        return take_word(r, &word[0], NULL, from, err);
+    }
+    r->file.key = PIPC__LINK_NONE;
+    if (pipc__text_sysfs(line, &word[0])) {
+        if (!word[0].value)
+            r->file = word[0];
+        return take_word(r, &word[0], NULL, from, err);
+    }
+    if (pipc__text_smi(&r->smi, line, &word[0]))
+        return take_word(r, &word[0], SMI, from, err);
+    int n = pipc__text_smi_row(&r->smi, line, word);
+    for (int i = 0; i < n && !st; i++)
+        st = take_word(r, &word[i], SMI, from, err);
+    *taken = n > 0;
+    return st;
+}
+
+static pipc_status_t one_line(reader_t *r, char *line, const char *from, pipc__error_t *err)
 {
     pipc__pci_addr_t addr;
     bool taken;
     pipc_status_t st;
 
     r->line++;
-    line = unquoted(line);
+    line = pipc__text_plain(line);
     if (pipc__text_tells_acs(line))
         return take_prose(r, from, err);
+    if (take_answer(r, line))
+        return PIPC_OK;
+    st = take_files(r, line, from, &taken, err);
+    if (st || taken)
+        return st;
+    if (pipc__text_command(line, &addr, &r->asked))
+        return open_device(r, addr, NULL, from, err);
     if (line[strspn(line, " \t")] == '\0' || *line == '#') {
         r->open = -1;
         return PIPC_OK;
@@ -168,138 +222,22 @@ static pipc_status_t one_line(reader_t *r, const char *line, const char *from, p
     st = pipc__kernel_log_line(&r->log, line, &taken, err);
     if (st || taken)
         return st;
-    const char *text = address(line, &addr);
+    const char *text = pipc__text_address(line, &addr);
     if (text && (st = open_device(r, addr, text, from, err)))
         return st;
-    if (r->open < 0)
+    if (r->open < 0 || r->list[r->open].addr.domain < 0)
         return nameless(r, line, from, err);
-    line = text ? text : line;
-    pipc__text_registers(&r->list[r->open], line);
+    pipc__text_registers(&r->list[r->open], text ? text : line);
     return PIPC_OK;
 }
 
-/* ---- all of them --------------------------------------------------------------------------- */
-
-static int bridge_to(const reader_t *r, int i)
-{
-    const pipc__text_entry_t *e = &r->list[i];
-
-    for (int b = 0; b < r->n; b++)
-        if (r->list[b].secondary == e->addr.bus && r->list[b].addr.domain == e->addr.domain &&
-            r->list[b].addr.bus != e->addr.bus)
-            return b;
-    return -1;
-}
-
-/* Ways up end: one that does not, or is longer than any machine's, is cut. */
-static void find_parents(reader_t *r)
+/* A command whose answer is not there tells nothing. */
+static bool is_something(const reader_t *r)
 {
     for (int i = 0; i < r->n; i++)
-        if (r->list[i].addr.domain >= 0)
-            r->list[i].fact.parent = bridge_to(r, i);
-    for (int i = 0; i < r->n; i++) {
-        int steps = 0;
-        for (int k = i; k >= 0 && steps <= 32; k = r->list[k].fact.parent)
-            steps++;
-        if (steps > 32)
-            r->list[i].fact.parent = -1;
-    }
-}
-
-static bool same_slot(pipc__pci_addr_t a, pipc__pci_addr_t b)
-{
-    return a.domain >= 0 && a.domain == b.domain && a.bus == b.bus && a.device == b.device;
-}
-
-/* Intel's graphics in the processor have no link, and no place but this one (facts_sysfs.c does the
- * same). */
-static bool is_integrated(const reader_t *r, const pipc__text_entry_t *e)
-{
-    return e->fact.gpu && e->fact.vendor == VENDOR_INTEL && e->addr.domain == 0 &&
-           e->addr.bus == 0 && e->addr.device == 2 && !r->log.facts->virtual_machine;
-}
-
-/* Status bits without those that nobody wants to be told; both may be unknown, -1. */
-static int64_t unmasked(int64_t status, int64_t mask)
-{
-    return status > 0 && mask > 0 ? status & ~mask : status;
-}
-
-/* Functions of a GPU's card that are not its maker's words for it (AMD's audio); an AMD card's
- * switch where no more of the card is told (facts_sysfs.c does the same). */
-static void know_cards(reader_t *r)
-{
-    for (int i = 0; i < r->n; i++) {
-        pipc__text_entry_t *e = &r->list[i];
-        bool above = false;
-        if (is_integrated(r, e)) {
-            e->fact.gpu = e->relevant = false;
-            e->as = PIPC__LISTED_OTHER;
-        }
-        for (int k = i - 1; k >= 0 && same_slot(r->list[k].addr, e->addr); k--)
-            if (r->list[k].fact.gpu && !e->fact.gpu)
-                e->fact.companion = e->relevant = true;
-        for (int k = 0; k < r->n && e->fact.link.port == PIPC__EXPRESS_UPSTREAM; k++)
-            above |= r->list[k].fact.parent == i;
-        if (e->fact.link.port == PIPC__EXPRESS_UPSTREAM && !above && e->fact.vendor == VENDOR_AMD)
-            e->fact.gpu = true;
-        e->fact.more.uncorrected = unmasked(e->fact.more.uncorrected, e->ue_mask);
-        e->fact.more.corrected = unmasked(e->fact.more.corrected, e->ce_mask);
-    }
-}
-
-/* What leads elsewhere is no matter of GPUs, nor is a device of another kind, whatever its own ACS
- * does. Ports above a NIC are kept with it. */
-static pipc_status_t leave_out(reader_t *r, pipc__error_t *err)
-{
-    pipc__listed_t *list = calloc((size_t)r->n + 1, sizeof(*list));
-    bool *elsewhere = calloc((size_t)r->n + 1, sizeof(*elsewhere));
-    pipc_status_t st = PIPC_ERR_NOMEM;
-
-    for (int i = 0; list && i < r->n; i++) {
-        const pipc__text_entry_t *e = &r->list[i];
-        bool maybe = e->fact.gpu || e->fact.companion;
-        list[i] = (pipc__listed_t){e->addr, e->fact.parent, e->secondary,
-                                   maybe ? PIPC__LISTED_MAYBE : e->as};
-    }
-    if (list && elsewhere)
-        st = pipc__elsewhere(list, r->n, elsewhere, err);
-    else
-        pipc__fail(err, st, "out of memory");
-    for (int i = 0; !st && i < r->n; i++) {
-        pipc__text_entry_t *e = &r->list[i];
-        bool other = e->as == PIPC__LISTED_OTHER && !e->fact.nic && !e->fact.companion;
-        if (other || (elsewhere[i] && !e->fact.gpu))
-            e->relevant = false;
-    }
-    free(list);
-    free(elsewhere);
-    return st;
-}
-
-/* Keep what is of interest, and what is above it. */
-static pipc_status_t keep(reader_t *r, pipc__facts_t *facts, const char *from, pipc__error_t *err)
-{
-    int *to = calloc((size_t)r->n + 1, sizeof(*to));
-
-    facts->dev = calloc((size_t)r->n + 1, sizeof(*facts->dev));
-    if (!to || !facts->dev) {
-        free(to);
-        return pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", from);
-    }
-    for (int i = 0; i < r->n; i++)
-        for (int k = i; r->list[i].relevant && k >= 0; k = r->list[k].fact.parent)
-            to[k] = 1;
-    for (int i = 0; i < r->n; i++)
-        to[i] = to[i] ? facts->n++ : -1;
-    for (int i = 0; i < r->n; i++)
-        if (to[i] >= 0) {
-            facts->dev[to[i]] = r->list[i].fact;
-            if (r->list[i].fact.parent >= 0)
-                facts->dev[to[i]].parent = to[r->list[i].fact.parent];
-        }
-    free(to);
-    return PIPC_OK;
+        if (!r->list[i].asked_only || r->list[i].relevant || pipc__text_has_link(&r->list[i]))
+            return true;
+    return false;
 }
 
 pipc_status_t pipc__facts_parse(pipc__facts_t *facts, char *text, const char *from,
@@ -317,19 +255,12 @@ pipc_status_t pipc__facts_parse(pipc__facts_t *facts, char *text, const char *fr
         st = one_line(&r, line, from, err);
     }
     pipc__kernel_log_end(&r.log);
-    if (!st && r.n == 0 && !facts->log)
+    if (!st && !is_something(&r) && !facts->log)
         st = pipc__fail(err, PIPC_ERR_INVALID,
                         "%s: no device and no error in it; lspci -vvv, as root, writes such a text",
                         from);
-    if (!st) {
-        if (r.n > 0)
-            qsort(r.list, (size_t)r.n, sizeof(*r.list), compare);
-        find_parents(&r);
-        know_cards(&r);
-        st = leave_out(&r, err);
-    }
     if (!st)
-        st = keep(&r, facts, from, err);
+        st = pipc__text_keep(r.list, r.n, facts, from, err);
     free(r.list);
     return st;
 }

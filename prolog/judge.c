@@ -34,7 +34,7 @@ void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, cons
     va_end(ap);
     snprintf(x.object, sizeof(x.object), "%s", f ? f->name : "node");
     snprintf(x.expected, sizeof(x.expected), "%s", expected ? expected : "");
-    snprintf(x.remedy, sizeof(x.remedy), "%s", pipc__codes[code].remedy);
+    snprintf(x.remedy, sizeof(x.remedy), "%s", j->advice ? j->advice : pipc__codes[code].remedy);
     j->status = pipc__findings_add(j->out, &x, j->err);
 }
 
@@ -209,6 +209,19 @@ static void judge_aspm(judge_t *j, const pipc__fact_t *f)
              j->facts->excerpt ? "its ASPM is not told" : "its capabilities cannot be read");
 }
 
+/* What a text shows several times, with more lanes and with fewer: which is so now it does not
+ * tell. */
+static void judge_widths(judge_t *j, const pipc__fact_t *f)
+{
+    if (f->narrowest == 0)
+        return;
+    j->advice =
+        "look at the machine itself; if it has fewer lanes now, reseat the card and its riser";
+    find(j, PIPC__CODE_CHANGED, f, "", "link is x%d in one place of the text and x%d in another",
+         f->narrowest, f->link.width);
+    j->advice = NULL;
+}
+
 static void judge_link(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
 {
     if (pipc__inside_card(j->facts, f))
@@ -268,6 +281,8 @@ static void judge_device(judge_t *j, const pipc__fact_t *f)
     }
     if (is_of_gpu(j, f))
         judge_aspm(j, f);
+    if (p || f->gpu)
+        judge_widths(j, f);
     if (p && pipc__has_link(j->facts, f)) {
         if (!is_second_port(j, f))
             judge_link(j, p, f);

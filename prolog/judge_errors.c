@@ -64,21 +64,32 @@ pipc__severity_t pipc__uncorrected_most(int64_t bits, bool companion)
     return bits & ~PIPC__UE_UNSUPPORTED && !companion ? PIPC__WARN : PIPC__NOTE;
 }
 
+/* A status, and how it is cleared: the bits fall where ones are written. */
+static void judge_bits(judge_t *j, const pipc__fact_t *f, pipc__severity_t most, const char *offset,
+                       const char *kind, const char *names)
+{
+    char advice[128];
+
+    snprintf(advice, sizeof(advice),
+             "setpci -s %.16s ECAP_AER+%s.l=ffffffff clears them; " PIPC__ADVICE_LINK, f->name,
+             offset);
+    j->advice = most > PIPC__NOTE && !strchr(f->name, ' ') ? advice : NULL; /* "line 3" */
+    pipc__judge_find(j, PIPC__CODE_STATUS, most, f, "", "%s errors at some time: %s", kind, names);
+    j->advice = NULL;
+}
+
 /* Bits that nothing has cleared since they were set. */
 static void judge_status(judge_t *j, const pipc__fact_t *f)
 {
+    int64_t bad = f->more.uncorrected, mild = f->more.corrected;
     char text[150];
 
-    if (f->more.uncorrected > 0)
-        pipc__judge_find(
-            j, PIPC__CODE_STATUS, pipc__uncorrected_most(f->more.uncorrected, f->companion), f, "",
-            "uncorrected errors at some time: %s",
-            pipc__uncorrected_names((uint32_t)f->more.uncorrected, text, sizeof(text)));
-    if (f->more.corrected > 0)
-        pipc__judge_find(j, PIPC__CODE_STATUS,
-                         pipc__corrected_most(f->more.corrected, f->companion), f, "",
-                         "corrected errors at some time: %s",
-                         pipc__corrected_names((uint32_t)f->more.corrected, text, sizeof(text)));
+    if (bad > 0)
+        judge_bits(j, f, pipc__uncorrected_most(bad, f->companion), "4", "uncorrected",
+                   pipc__uncorrected_names((uint32_t)bad, text, sizeof(text)));
+    if (mild > 0)
+        judge_bits(j, f, pipc__corrected_most(mild, f->companion), "10", "corrected",
+                   pipc__corrected_names((uint32_t)mild, text, sizeof(text)));
 }
 
 /* Between GPUs is a port with some of them below it and others not. Where not all may be in view,

@@ -7,6 +7,8 @@
 #include "prolog/judging.h"
 #include "prolog/xid.h"
 
+#define XID_OFF_BUS 79
+
 static const pipc__fact_t *device_of(const judge_t *j, const pipc__event_t *e)
 {
     for (int i = 0; i < j->facts->n; i++)
@@ -41,12 +43,14 @@ static void judge_bus(judge_t *j, const pipc__fact_t *f, const pipc__event_t *e,
     if (e->told)
         own = corrected ? pipc__corrected_most(e->bits, f->companion)
                         : pipc__uncorrected_most(e->bits, f->companion);
+    j->advice = own > PIPC__NOTE ? PIPC__ADVICE_LINK : NULL;
     pipc__judge_find(j, PIPC__CODE_LOG, own < most ? own : most, f, "",
                      "the log has %s errors: %s%s", corrected ? "corrected" : "uncorrected",
                      !e->told    ? "of a kind not told"
                      : corrected ? pipc__corrected_names(e->bits, text, sizeof(text))
                                  : pipc__uncorrected_names(e->bits, text, sizeof(text)),
                      often(e, when));
+    j->advice = NULL;
 }
 
 static void judge_xid(judge_t *j, const pipc__fact_t *f, const pipc__event_t *e)
@@ -74,14 +78,27 @@ static void judge_narrow(judge_t *j, const pipc__fact_t *f, const pipc__event_t 
                      e->at[0] ? ", below " : "", e->at);
 }
 
+#define LOST "power the node off and on; if it is lost again, reseat or replace it"
+
 static const struct {
     pipc__code_t code;
     pipc__severity_t most;
     const char *text;
+    const char *advice; /* NULL: the code's remedy */
 } said[PIPC__EVENT_KINDS] = {
-    [PIPC__EVENT_LOST] = {PIPC__CODE_LOG, PIPC__WARN, "its driver lost it, says the log"},
-    [PIPC__EVENT_LINK_DOWN] = {PIPC__CODE_LOG, PIPC__WARN, "the link below it was down"},
-    [PIPC__EVENT_RETRAINED] = {PIPC__CODE_LOG, PIPC__WARN, "its link had to be trained anew"},
+    [PIPC__EVENT_LOST] = {PIPC__CODE_LOG, PIPC__WARN, "it did not answer, says the log", LOST},
+    [PIPC__EVENT_OFF_BUS] = {PIPC__CODE_LOG, PIPC__WARN, "its driver lost it, says the log", LOST},
+    [PIPC__EVENT_UNRECOVERED] = {PIPC__CODE_LOG, PIPC__WARN,
+                                 "the kernel could not recover from an error below it", LOST},
+    [PIPC__EVENT_LINK_DOWN] = {PIPC__CODE_LOG, PIPC__WARN, "the link below it was down",
+                               "see whether the card below it is there; if it comes back, reseat "
+                               "the card and its riser or cable"},
+    [PIPC__EVENT_RETRAINED] = {PIPC__CODE_LOG, PIPC__WARN, "its link had to be trained anew",
+                               "if it comes back, reseat the card and its riser or cable"},
+    [PIPC__EVENT_REFUSED] = {PIPC__CODE_LOG, PIPC__WARN,
+                             "the IOMMU refused what it wanted to read or write",
+                             "on a node without virtual machines boot with iommu=pt, or switch the "
+                             "IOMMU off; else look at the driver"},
     [PIPC__EVENT_NO_START] = {PIPC__CODE_DRIVER, PIPC__WARN, "its driver could not start it"},
     [PIPC__EVENT_HARDWARE] = {PIPC__CODE_DRIVER, PIPC__WARN,
                               "its driver counted errors of the chip"},
@@ -98,6 +115,27 @@ static pipc__severity_t most_of(const judge_t *j, const pipc__event_t *e)
     return PIPC__NOTE;
 }
 
+static bool is_loss(const pipc__event_t *e)
+{
+    return e->kind == PIPC__EVENT_OFF_BUS || (e->kind == PIPC__EVENT_XID && e->xid == XID_OFF_BUS);
+}
+
+/* In a text where the driver's word is all there is: the GPU is lost, until something shows that it
+ * is back. On a machine the GPU itself is asked. */
+static bool is_lost_now(const judge_t *j, const pipc__event_t *e)
+{
+    return j->facts->excerpt && is_loss(e) && !e->before_boot && !device_of(j, e);
+}
+
+/* The driver says it in several ways: told once. */
+static bool is_first_loss(const judge_t *j, const pipc__event_t *e)
+{
+    for (const pipc__event_t *o = j->facts->event; o < e; o++)
+        if (is_lost_now(j, o) && strcmp(o->name, e->name) == 0)
+            return false;
+    return true;
+}
+
 static void judge_event(judge_t *j, const pipc__event_t *e)
 {
     const pipc__fact_t *known = device_of(j, e);
@@ -108,6 +146,13 @@ static void judge_event(judge_t *j, const pipc__event_t *e)
     char text[110], when[96];
 
     snprintf(f.name, sizeof(f.name), "%s", e->name);
+    if (is_lost_now(j, e)) {
+        if (is_first_loss(j, e))
+            pipc__judge_find(j, PIPC__CODE_LOST, PIPC__DRAIN, &f, "",
+                             "does not answer any more, says its driver%s%s",
+                             e->kind == PIPC__EVENT_XID ? " (Xid 79)" : "", often(e, when));
+        return;
+    }
     switch (e->kind) {
     case PIPC__EVENT_RECORD:
         pipc__judge_find(j, PIPC__CODE_RECORD, most, &f, "", "fatal error: %s",
@@ -127,8 +172,10 @@ static void judge_event(judge_t *j, const pipc__event_t *e)
     default:
         if (f.companion || said[e->kind].most < most)
             most = f.companion ? PIPC__NOTE : said[e->kind].most;
+        j->advice = said[e->kind].advice;
         pipc__judge_find(j, said[e->kind].code, most, &f, "", "%s%s", said[e->kind].text,
                          often(e, when));
+        j->advice = NULL;
     }
 }
 

@@ -18,7 +18,11 @@ typedef struct judge {
     pipc_status_t status;
     pipc__below_t *below; /* of each device of the facts */
     int gpus;
+    const char *advice; /* the remedy of what is found next, where its code's is not the best */
 } judge_t;
+
+/* What helps against errors of a link that are of the past. */
+#define PIPC__ADVICE_LINK "if they come back under load, reseat the card and its riser"
 
 /* Add a finding about @f, or about the node (NULL): as severe as the limits say, but no more than
  * @most. */

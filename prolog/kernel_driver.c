@@ -12,6 +12,9 @@
 
 #include "prolog/kernel_line.h"
 
+#define RECOVERY 154 /* "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"  \
+                      */
+
 /* "Xid (PCI:0000:41:00): 79": the address has no function there. */
 static bool xid(pipc__kernel_log_t *log, const char *line)
 {
@@ -28,6 +31,8 @@ static bool xid(pipc__kernel_log_t *log, const char *line)
         return true;
     snprintf(text, sizeof(text), "%.*s%s", (int)(close - at), at,
              memchr(at, '.', (size_t)(close - at)) ? "" : ".0");
+    if (number == RECOVERY && strstr(end, "to 0x0 "))
+        return true; /* the GPU needs none any more */
     if (pipc__pci_parse(text, &addr)) {
         pipc__pci_format(addr, name);
         pipc__kernel_count(log, name, PIPC__EVENT_XID, (int)number);
@@ -39,14 +44,14 @@ static const struct {
     const char *words;
     pipc__event_kind_t kind;
 } table[] = {
-    {"fallen off the bus", PIPC__EVENT_LOST},
+    {"fallen off the bus", PIPC__EVENT_OFF_BUS},
     {"device inaccessible", PIPC__EVENT_LOST},
     {"config space inaccessible", PIPC__EVENT_LOST},
     {"Refused to change power state", PIPC__EVENT_LOST}, /* before 5.6 */
-    {"lost from bus", PIPC__EVENT_LOST},
-    {"lost from the bus", PIPC__EVENT_LOST},
-    {"device recovery failed", PIPC__EVENT_LOST},
-    {"GPU is lost", PIPC__EVENT_LOST}, /* as nvidia-smi says it */
+    {"lost from bus", PIPC__EVENT_OFF_BUS},
+    {"lost from the bus", PIPC__EVENT_OFF_BUS},
+    {"evice recovery failed", PIPC__EVENT_UNRECOVERED}, /* device, before 5.x Device */
+    {"GPU is lost", PIPC__EVENT_OFF_BUS},               /* as nvidia-smi says it */
     {"Unable to determine the device handle", PIPC__EVENT_LOST},
     {"RmInitAdapter failed", PIPC__EVENT_NO_START},
     {"rm_init_adapter failed", PIPC__EVENT_NO_START},

@@ -81,6 +81,7 @@ pipc__event_t *pipc__kernel_count(pipc__kernel_log_t *log, const char *name,
 
     if (e) {
         e->count++;
+        e->before_boot = false;
         e->last = log->time;
     }
     return e;
@@ -108,6 +109,16 @@ void pipc__kernel_log_end(pipc__kernel_log_t *log)
     log->announced[0] = '\0';
 }
 
+/* A boot in the middle of a log: of what was before it nothing is so now. */
+static void take_boot(pipc__kernel_log_t *log, const char *line)
+{
+    if (!strstr(line, "Linux version ") && strncmp(line, "-- Boot ", 8) != 0 &&
+        strncmp(line, "-- Reboot --", 12) != 0)
+        return;
+    for (int i = 0; i < log->facts->events; i++)
+        log->facts->event[i].before_boot = true;
+}
+
 pipc_status_t pipc__kernel_log_line(pipc__kernel_log_t *log, const char *line, bool *taken,
                                     pipc__error_t *err)
 {
@@ -116,8 +127,9 @@ pipc_status_t pipc__kernel_log_line(pipc__kernel_log_t *log, const char *line, b
     if (!log->facts->event)
         return pipc__fail(err, PIPC_ERR_NOMEM, "out of memory");
     log->time = pipc__kernel_time(line);
+    take_boot(log, line);
     *taken = pipc__kernel_take_record(log, line) || pipc__kernel_take_port(log, line) ||
-             pipc__kernel_take_driver(log, line);
+             pipc__kernel_take_iommu(log, line) || pipc__kernel_take_driver(log, line);
     if (strstr(line, "Hypervisor detected: "))
         log->facts->virtual_machine = *taken = true;
     log->facts->log |= *taken;

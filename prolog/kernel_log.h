@@ -10,6 +10,7 @@
 /* The firmware's record whose lines are being read. */
 typedef struct pipc__kernel_record {
     enum { PIPC__RECORD_MILD, PIPC__RECORD_BAD, PIPC__RECORD_FATAL } severity;
+    bool survived; /* the event as a whole was not fatal, whatever a section says */
     bool pcie;
     char device[PIPC__FACT_NAME_MAX]; /* or "" */
 } pipc__kernel_record_t;

@@ -67,8 +67,14 @@ static bool is_nvidia(const char *text)
 
 bool pipc__kernel_is_own(const char *text)
 {
-    static const char *const others[] = {"Hypervisor detected: ", "nvidia: probe of ",
-                                         "amdgpu: probe of "};
+    static const char *const others[] = {"Hypervisor detected: ",
+                                         "nvidia: probe of ",
+                                         "amdgpu: probe of ",
+                                         "DMAR: [DMA Read] Request device [",
+                                         "DMAR: [DMA Write] Request device [",
+                                         "DMAR: [DMA Read NO_PASID] Request device [",
+                                         "DMAR: [DMA Write NO_PASID] Request device [",
+                                         "AMD-Vi: Event logged [IO_PAGE_FAULT "};
 
     if (is_firmware(text) || is_device(text) || is_nvidia(text))
         return true;

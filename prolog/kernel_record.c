@@ -32,8 +32,11 @@ static void take_severity(pipc__kernel_record_t *r, const char *line)
         memset(r, 0, sizeof(*r));
     else if (type) /* a record may have several sections */
         r->pcie = false, r->device[0] = '\0';
-    if (strcasestr(line, "fatal") && !strcasestr(line, "non-fatal"))
-        r->severity = PIPC__RECORD_FATAL;
+    bool fatal = strcasestr(line, "fatal") && !strcasestr(line, "non-fatal");
+    if (first)
+        r->survived = !fatal;
+    if (fatal)
+        r->severity = r->survived ? PIPC__RECORD_BAD : PIPC__RECORD_FATAL;
     else if (strstr(line, "recoverable") || strcasestr(line, "non-fatal"))
         r->severity = PIPC__RECORD_BAD;
     else if (type)

@@ -47,7 +47,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/judge_baseline.c prolog/judge_baseline.h \
 	prolog/judge_deltas.c prolog/judge_errors.c prolog/judge_log.c prolog/judge_node.c prolog/judge_nvml.c \
 	prolog/judging.h \
-	prolog/kernel_driver.c prolog/kernel_line.h \
+	prolog/kernel_driver.c prolog/kernel_iommu.c prolog/kernel_line.h \
 	prolog/kernel_origin.c prolog/kernel_port.c prolog/kernel_record.c prolog/kernel_time.c \
 	prolog/kernel_log.c prolog/kernel_log.h \
 	prolog/limits.c prolog/limits.h \
@@ -72,6 +72,8 @@ libpipc_gate_la_SOURCES = \
 	prolog/wake_look.c \
 	prolog/watch.c prolog/watch.h \
 	prolog/text_entry.h prolog/text_first.c prolog/text_registers.c \
+	prolog/text_files.c prolog/text_files.h prolog/text_smi.c \
+	prolog/text_keep.c prolog/text_line.c prolog/text_line.h \
 	prolog/xid.c prolog/xid.h
 libpipc_gate_la_CFLAGS = $(AM_CFLAGS) $(HWLOC_CFLAGS) $(PCI_CFLAGS) $(JANSSON_CFLAGS) $(INIH_CFLAGS)
 libpipc_gate_la_LIBADD = libpipc-core.la libpipc-dump.la $(PCI_LIBS) $(JANSSON_LIBS) $(INIH_LIBS)

@@ -13,17 +13,28 @@ typedef struct pipc__text_entry {
     int64_t ue_mask, ce_mask;
     bool virtual_bars; /* those of its virtual functions follow */
     bool relevant;     /* a GPU, what is beside it, a port, or a function whose ACS is told */
+    bool asked_only;   /* no line of its own yet, only a command that names it */
     pipc__listed_as_t as;
 } pipc__text_entry_t;
 
-/* What lspci's first line says behind the address: what it is, and whether it is lost. */
+/* What lspci's first line says behind the address: what it is. */
 void pipc__text_first_line(pipc__text_entry_t *e, const char *text);
+
+/* A device that is gone reads all ones: its revision, its header's type. */
+bool pipc__text_is_lost(const char *text);
 
 /* Any other line: registers, in whatever of them it has. */
 void pipc__text_registers(pipc__text_entry_t *e, const char *line);
 
 /* "Root Port", "Endpoint": which it is. */
 void pipc__text_port(pipc__text_entry_t *e, const char *text);
+
+bool pipc__text_has_link(const pipc__text_entry_t *e);
+
+/* Make @facts->dev of all @n entries, which are put in order by this: those of interest, and what
+ * is above them. PIPC_ERR_NOMEM is all that can go wrong. */
+pipc_status_t pipc__text_keep(pipc__text_entry_t *list, int n, pipc__facts_t *facts,
+                              const char *from, pipc__error_t *err);
 
 /* Is this a class of devices, in lspci's words, and what follows it? */
 bool pipc__text_has_class(const char *text);

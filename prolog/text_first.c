@@ -122,7 +122,11 @@ bool pipc__text_is_of_guest(const char *text)
     return false;
 }
 
-/* A device that is gone reads all ones, its revision too. */
+bool pipc__text_is_lost(const char *text)
+{
+    return strstr(text, "(rev ff)") || strstr(text, "!!! Unknown header type 7f");
+}
+
 void pipc__text_first_line(pipc__text_entry_t *e, const char *text)
 {
     pipc__fact_t *f = &e->fact;
@@ -132,8 +136,6 @@ void pipc__text_first_line(pipc__text_entry_t *e, const char *text)
     f->gpu = !f->companion && !strcasestr(text, "Audio device") && is_gpu(text);
     f->nic = !f->gpu && is_nic(text);
     e->relevant |= f->gpu || f->companion || f->nic || strcasestr(text, "PCI bridge");
-    if (strstr(text, "(rev ff)"))
-        f->answer = PIPC__LOST;
     pipc__text_port(e, text);
     e->as = listed_as(f, text);
 }

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "prolog/text_entry.h"
+#include "prolog/text_files.h"
 
 /* What stands behind @key, or NULL. */
 static const char *after(const char *line, const char *key)
@@ -95,6 +96,22 @@ static void take_aspm(pipc__fact_t *f, const char *control)
             f->link.aspm = i;
 }
 
+/* Shown again, idle and at work, before and after, or of another machine with the same addresses:
+ * what it could do once it can do, and a width that was less is remembered. */
+void pipc__text_link_status(pipc__fact_t *f, int mts, int width)
+{
+    pipc__express_t *l = &f->link;
+
+    if (mts > l->mts)
+        l->mts = mts;
+    if (l->width > 0 && width > 0 && l->width != width) {
+        int less = l->width < width ? l->width : width;
+        f->narrowest = f->narrowest && f->narrowest < less ? f->narrowest : less;
+    }
+    if (width > l->width)
+        l->width = width;
+}
+
 static void take_link(pipc__text_entry_t *e, const char *line)
 {
     pipc__express_t *l = &e->fact.link;
@@ -106,10 +123,8 @@ static void take_link(pipc__text_entry_t *e, const char *line)
         l->max_mts = speed(after(at, "Speed "));
         l->max_width = width(after(at, "Width "));
     }
-    if ((at = after(line, "LnkSta:"))) {
-        l->mts = speed(after(at, "Speed "));
-        l->width = width(after(at, "Width "));
-    }
+    if ((at = after(line, "LnkSta:")))
+        pipc__text_link_status(&e->fact, speed(after(at, "Speed ")), width(after(at, "Width ")));
     if ((at = after(line, "LnkCtl:")) && (at = after(at, "ASPM ")))
         take_aspm(&e->fact, at);
     else if ((at = after(line, "ASPM ")))
@@ -234,6 +249,8 @@ bool pipc__text_tells_acs(const char *line)
 
 void pipc__text_registers(pipc__text_entry_t *e, const char *line)
 {
+    if (pipc__text_is_lost(line))
+        e->fact.answer = PIPC__LOST;
     take_link(e, line);
     take_errors(e, line);
     take_bus(e, line);

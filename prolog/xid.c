@@ -5,11 +5,17 @@
 
 static const pipc__xid_t table[] = {
     {8, PIPC__XID_PROGRAM, "a program ran too long"},
+    {11, PIPC__XID_PROGRAM, "invalid push buffer of a program"},
     {13, PIPC__XID_PROGRAM, "exception of a program"},
+    {25, PIPC__XID_PROGRAM, "invalid push buffer of a program"},
     {31, PIPC__XID_PROGRAM, "memory fault of a program"},
     {32, PIPC__XID_TOLD, "invalid push buffer"},
+    {39, PIPC__XID_PROGRAM, "exception of a copy engine"},
+    {40, PIPC__XID_PROGRAM, "exception of a copy engine"},
+    {41, PIPC__XID_PROGRAM, "exception of a copy engine"},
     {43, PIPC__XID_PROGRAM, "a program was stopped"},
     {45, PIPC__XID_PROGRAM, "clean-up after a program"},
+    {46, PIPC__XID_HARDWARE, "the GPU stopped"},
     {48, PIPC__XID_HARDWARE, "double bit ECC error"},
     {54, PIPC__XID_HARDWARE, "auxiliary power is not connected"},
     {61, PIPC__XID_HARDWARE, "micro-controller breakpoint"},
@@ -42,6 +48,16 @@ static const pipc__xid_t table[] = {
     {148, PIPC__XID_HARDWARE, "NVLink error"},
     {149, PIPC__XID_HARDWARE, "NVLink error"},
     {150, PIPC__XID_HARDWARE, "NVLink error"},
+    {154, PIPC__XID_HARDWARE, "the GPU asks for a reset or for a reboot"},
+    {155, PIPC__XID_HARDWARE, "NVLink error"},
+    {156, PIPC__XID_HARDWARE, "memory is retired at the next reset"},
+    {158, PIPC__XID_HARDWARE, "fatal timeout of the GPU"},
+    {160, PIPC__XID_TOLD, "a memory channel is retired"},
+    {167, PIPC__XID_HARDWARE, "fatal timeout on PCIe"},
+    {168, PIPC__XID_HARDWARE, "error in protected memory"},
+    {169, PIPC__XID_HARDWARE, "micro-controller halt"},
+    {171, PIPC__XID_HARDWARE, "double bit ECC error in DRAM"},
+    {172, PIPC__XID_HARDWARE, "double bit ECC error in SRAM"},
 };
 
 const pipc__xid_t *pipc__xid(int number)

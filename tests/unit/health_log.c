@@ -84,7 +84,8 @@ static const said_t table[] = {
     {"a domain of VMD's", "pcieport 10000:e0:06.0: AER: Corrected error received: 10000:e1:00.0\n",
      "warn 10000:e1:00.0:PCI019", NULL},
     {"recovery failed", AER "AER: device recovery failed\n", "warn 0000:16:02.0:PCI019",
-     "its driver lost it, says the log"},
+     "the kernel could not recover from an error below it"},
+    {"recovery failed, 4.x", AER "AER: Device recovery failed\n", "warn 0000:16:02.0:PCI019", NULL},
     /* links */
     {"hotplug", "Nov  3 08:53:57 n1 kernel: " AER "pciehp: Slot(5): Link Down\n",
      "warn 0000:16:02.0:PCI019", "the link below it was down, last Nov  3 08:53:57"},
@@ -146,6 +147,10 @@ static const said_t table[] = {
      HW "event severity: recoverable\n" PCIE HW
         "  aer_uncor_status: 0x00004000, aer_uncor_mask: 0x00000000\n",
      "warn 0000:16:02.0:PCI019", "the log has uncorrected errors: completion timeout"},
+    {"a section that calls itself fatal, of an event that was survived",
+     HW "event severity: recoverable\n" HW " Error 0, type: fatal\n" PCIE HW
+        "  aer_uncor_status: 0x00004000, aer_uncor_mask: 0x00000000\n",
+     "warn 0000:16:02.0:PCI019", "the log has uncorrected errors: completion timeout"},
     {"a record's status alone: bits that only corrected errors have",
      AER "aer_status: 0x00000040, aer_mask: 0x00002000\n", "warn 0000:16:02.0:PCI019",
      "the log has corrected errors: bad TLP"},
@@ -153,8 +158,28 @@ static const said_t table[] = {
     {"off the bus",
      "[Mon Nov  2 08:53:57 2026] NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the "
      "bus.\n",
-     "warn 0000:41:00.0:PCI023",
-     "the log has Xid 79 (fallen off the bus), last Mon Nov  2 08:53:57 2026"},
+     "drain 0000:41:00.0:PCI002",
+     "does not answer any more, says its driver (Xid 79), last Mon Nov  2 08:53:57 2026"},
+    {"off the bus, told twice",
+     "NVRM: Xid (PCI:0000:41:00): 79, pid=0, GPU has fallen off the bus.\n"
+     "NVRM: GPU 0000:41:00.0: GPU has fallen off the bus.\n",
+     "drain 0000:41:00.0:PCI002", NULL},
+    {"off the bus, and back after a boot",
+     "NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the bus.\n"
+     "[    0.000000] Linux version 6.1.0\n",
+     "warn 0000:41:00.0:PCI023", "the log has Xid 79 (fallen off the bus)"},
+    {"off the bus again",
+     "NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the bus.\n-- Reboot --\n"
+     "NVRM: Xid (PCI:0000:41:00): 79, pid=813, GPU has fallen off the bus.\n",
+     "drain 0000:41:00.0:PCI002", NULL},
+    {"asks for a reboot",
+     "NVRM: Xid (PCI:0000:41:00): 154, GPU recovery action changed from 0x0 (None) to 0x2 (Node "
+     "Reboot Required)\n",
+     "warn 0000:41:00.0:PCI023", NULL},
+    {"asks for nothing any more",
+     "NVRM: Xid (PCI:0000:41:00): 154, GPU recovery action changed from 0x2 (Node Reboot Required) "
+     "to 0x0 (None)\n",
+     "note", NULL},
     {"an older driver", "NVRM: Xid (0000:41:00): 48, DBE\n", "warn 0000:41:00.0:PCI023", NULL},
     {"twice",
      "[   12.5] NVRM: Xid (PCI:0000:41:00): 119, Timeout\n"
@@ -174,7 +199,7 @@ static const said_t table[] = {
     {"in three lines",
      "NVRM: The NVIDIA GPU 0000:41:00.0\nNVRM: (PCI ID: 10de:1b06)\n"
      "NVRM: installed in this system has\nNVRM: fallen off the bus and is not responding.\n",
-     "warn 0000:41:00.0:PCI019", "its driver lost it, says the log"},
+     "drain 0000:41:00.0:PCI002", "does not answer any more, says its driver"},
     {"its BAR has no place", "NVRM: BAR1 is 0M @ 0x0 (PCI:0000:41:00.0)\n",
      "warn 0000:41:00.0:PCI023", NULL},
     {"did not start, says the kernel",
@@ -185,10 +210,29 @@ static const said_t table[] = {
     {"nvidia-smi",
      "Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.  Reboot the "
      "system\n",
-     "warn 0000:41:00.0:PCI019", NULL},
+     "drain 0000:41:00.0:PCI002", NULL},
     {"of a guest, whose ports are invented",
      "[    0.000000] Hypervisor detected: KVM\n" BUS("Corrected") "\n" STATUS("00000040/00000000"),
      "note 0000:16:02.0:PCI019", NULL},
+    /* the IOMMU */
+    {"Intel's IOMMU",
+     "[   7.5] DMAR: [DMA Write] Request device [3b:00.0] fault addr 3883fff80000 [fault reason "
+     "05] "
+     "PTE Write access is not set\n",
+     "warn 0000:3b:00.0:PCI019",
+     "the IOMMU refused what it wanted to read or write, last 7 s after boot"},
+    {"... of newer kernels",
+     "DMAR: [DMA Read NO_PASID] Request device [0x3b:0x00.0] fault addr 0x1000 [fault reason "
+     "0x06]\n",
+     "warn 0000:3b:00.0:PCI019", NULL},
+    {"AMD's IOMMU",
+     "AMD-Vi: Event logged [IO_PAGE_FAULT device=c1:00.0 domain=0x0045 address=0xe4000000 "
+     "flags=0x0030]\n",
+     "warn 0000:c1:00.0:PCI019", NULL},
+    {"... by the driver's name",
+     "nvidia 0001:c1:00.0: AMD-Vi: Event logged [IO_PAGE_FAULT domain=0x0045 address=0x0]\n",
+     "warn 0001:c1:00.0:PCI019", NULL},
+    {"a fault of nobody", "DMAR: [DMA Read] Request device [zz:00.0] fault addr 0\n", "note", NULL},
     /* others */
     {"power state",
      "vfio-pci 0000:88:00.0: Unable to change power state from D3cold to D0, device inaccessible\n",
@@ -252,8 +296,8 @@ static void lines(void **state)
     }
 }
 
-/* A log that ends anywhere tells less; only the firmware's record drains, and only when all of it
- * is there. */
+/* A log that ends anywhere tells less, a later boot aside; only the firmware's record drains, when
+ * all of it is there, and a GPU that is off the bus. */
 static void cut_anywhere(void **state)
 {
     char out[1024], seen[192];
@@ -262,7 +306,8 @@ static void cut_anywhere(void **state)
     for (size_t i = 0; i < COUNT(table); i++)
         for (size_t n = 0; n < strlen(table[i].text); n++) {
             judged(table[i].text, n, out, sizeof(out), seen);
-            if (strstr(out, "drain") && strncmp(table[i].want, "drain", 5) != 0)
+            if (strstr(out, "drain") && strncmp(table[i].want, "drain", 5) != 0 &&
+                strncmp(table[i].name, "off the bus", 11) != 0)
                 fail_msg("%s cut to %zu bytes: %s", table[i].name, n, out);
         }
 }
@@ -317,7 +362,10 @@ static void whose_log(void **state)
          PIPC__NOTE},
         {"a GPU's", {.kind = PIPC__EVENT_RECORD, .told = true, .bits = 0x20}, true, PIPC__DRAIN},
         {"a GPU that has gone", {.kind = PIPC__EVENT_XID, .xid = 79}, false, PIPC__WARN},
+        {"a GPU that has gone, says its driver", {.kind = PIPC__EVENT_OFF_BUS}, true, PIPC__WARN},
         {"an SSD's slot", {.kind = PIPC__EVENT_LINK_DOWN}, false, PIPC__NOTE},
+        {"an SSD that the IOMMU refused", {.kind = PIPC__EVENT_REFUSED}, false, PIPC__NOTE},
+        {"a GPU that the IOMMU refused", {.kind = PIPC__EVENT_REFUSED}, true, PIPC__WARN},
         {"narrow, and known better",
          {.kind = PIPC__EVENT_NARROW, .width = 2, .can = 16},
          true,

@@ -245,6 +245,74 @@ static const pasted_t pasted[] = {
     {"... which in a guest is a GPU",
      "00:02.0 VGA compatible controller: Intel Corporation\n00:03.0 Ethernet controller: Virtio\n",
      "unknown 0000:00:02.0:PCI009 0000:00:02.0:PCI012"},
+    /* how people show it */
+    {"behind two names",
+     ">> 41:00.0 3D controller: NVIDIA [10de:1db6]\n>>\tLnkSta: Width x4\n"
+     "> > 42:00.0 3D controller: NVIDIA [10de:1db6]\n> > LnkSta: Width x4\n",
+     "unknown 0000:41:00.0:PCI009 0000:42:00.0:PCI009 0000:41:00.0:PCI012 0000:42:00.0:PCI012"},
+    {"a web page",
+     "<pre><code>&gt; 41:00.0 3D controller: NVIDIA&nbsp;[10de:1db6]\n"
+     "\tLnkCap:&nbsp;Speed 16GT/s, Width x16\n\tLnkSta:\xc2\xa0Speed 16GT/s, Width x4\n",
+     "unknown 0000:41:00.0:PCI008 0000:41:00.0:PCI012"},
+    {"a mark of order before the first byte", "\xef\xbb\xbf" PORT(NARROW) "\n" CARD("41", NARROW),
+     "drain 0000:41:00.0:PCI001 0000:41:00.0:PCI003"},
+    {"indented, a bullet, a host's name",
+     "    41:00.0 3D controller: NVIDIA [10de:1db6]\n        LnkSta: Width x4\n"
+     "* 42:00.0 VGA compatible controller: NVIDIA [10de:1db6]: LnkSta: Width x4\n"
+     "node7: 43:00.0 3D controller: NVIDIA [10de:1db6]\nnode7:   LnkSta: Width x4\n",
+     "unknown 0000:41:00.0:PCI009 0000:42:00.0:PCI009 0000:43:00.0:PCI009 0000:41:00.0:PCI012 "
+     "0000:42:00.0:PCI012 0000:43:00.0:PCI012"},
+    {"what looks like an address, indented", CARD("41", FULL) "    10:20.1 in the log: no\n",
+     "note 0000:41:00.0:PCI011"},
+    {"only its link, by a command",
+     "$ sudo lspci -vvv -s 41:00.0 | grep Lnk\nLnkCap: Speed 16GT/s, Width x16\n"
+     "LnkSta: Speed 16GT/s, Width x8 (downgraded)\n",
+     "unknown 0000:41:00.0:PCI008 0000:41:00.0:PCI012"},
+    {"only its address, and its link",
+     "41:00.0\n LnkCap: Speed 16GT/s, Width x16\n"
+     " LnkSta: Speed 16GT/s, Width x16\n",
+     "note 0000:41:00.0:PCI012 0000:41:00.0:PCI011"},
+    {"a command that was not answered", "see lspci -s 41:00.0\n", "fails"},
+    {"nobody's link",
+     "LnkCap: Speed 16GT/s, Width x16\nLnkSta: Speed 2.5GT/s, Width x16\n"
+     "LnkCap: Speed 16GT/s, Width x16\nLnkSta: Speed 16GT/s, Width x4\n",
+     "unknown line 3:PCI008 line 1:PCI012 line 1:PCI011 line 1:PCI003 line 3:PCI012"},
+    {"... beside devices that have names", CARD("41", FULL) "\nLnkSta: Speed 16GT/s, Width x4\n",
+     "note 0000:41:00.0:PCI011"},
+    {"registers first, and its name later",
+     "0000:41:00.0 ECAP_ACS+6.w = 0000\n" PORT(NARROW) CARD("41", NARROW),
+     "drain 0000:41:00.0:PCI001 0000:41:00.0:PCI003"},
+    {"idle, then at work", CARD("41", IDLE) "\n" CARD("41", FULL), "note 0000:41:00.0:PCI011"},
+    {"with all lanes and with fewer: which is now?",
+     PORT(NARROW) CARD("41", NARROW) PORT(FULL) CARD("41", FULL), "warn 0000:41:00.0:PCI031"},
+    {"lost when it was shown again", CARD("41", FULL) "\n41:00.0 3D controller: NVIDIA (rev ff)\n",
+     "drain 0000:41:00.0:PCI002"},
+    {"a header that is ones",
+     "41:00.0 3D controller: NVIDIA (rev a1)\n\t!!! Unknown header type 7f\n",
+     "drain 0000:41:00.0:PCI002"},
+    {"setpci's answers: who is lost, who redirects",
+     "# setpci -s 41:00.0 VENDOR_ID.w\nffff\n# setpci -s 42:00.0 VENDOR_ID.w\n10de\n"
+     "$ sudo setpci -s 40:01.1 ECAP_ACS+0x6.w\n001d\n",
+     "drain 0000:41:00.0:PCI002 0000:40:01.1:PCI015 node:PCI013"},
+    {"setpci that writes is no question", "setpci -s 41:00.0 VENDOR_ID.w=0000\nffff\n", "fails"},
+    {"files of sysfs",
+     "==> /sys/bus/pci/devices/0000:41:00.0/current_link_width <==\n8\n\n"
+     "==> /sys/bus/pci/devices/0000:41:00.0/max_link_width <==\n16\n"
+     "/sys/bus/pci/devices/0000:42:00.0/current_link_width:16\n"
+     "/sys/bus/pci/devices/0000:42:00.0/max_link_width:16\n"
+     "/sys/bus/pci/devices/0000:43:00.0/current_link_width:63\n",
+     "unknown 0000:41:00.0:PCI008 0000:41:00.0:PCI012 0000:42:00.0:PCI012 0000:42:00.0:PCI011"},
+    {"nvidia-smi -q",
+     "GPU 00000000:41:00.0\n    GPU Link Info\n        PCIe Generation\n"
+     "            Max      : 4\n            Current  : 1\n            Device Max : 5\n"
+     "        Link Width\n            Max      : 16x\n            Current  : 8x\n"
+     "    Clocks\n        Current  : 1x\n",
+     "unknown 0000:41:00.0:PCI008 0000:41:00.0:PCI012 0000:41:00.0:PCI003"},
+    {"nvidia-smi as a table",
+     "pci.bus_id, pcie.link.width.current, pcie.link.width.max\n00000000:41:00.0, 16, 16\n"
+     "00000000:42:00.0, [N/A], 16\n00000000:43:00.0, 4, 16\n\n00000000:44:00.0, 1, 16\n",
+     "unknown 0000:42:00.0:PCI009 0000:43:00.0:PCI008 0000:41:00.0:PCI012 0000:41:00.0:PCI011 "
+     "0000:42:00.0:PCI012 0000:43:00.0:PCI012"},
     /* nothing to read */
     {"prose", "the job hangs since Tuesday\nplease help\n", "fails"},
     {"empty", "", "fails"},
