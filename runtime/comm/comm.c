@@ -178,8 +178,7 @@ static pipc_status_t poll(pipc_comm_t *c, pipc__error_t *err)
 pipc_status_t pipc_comm_async_error(pipc_comm_t *c, pipc_status_t *async)
 {
     pipc__error_t err;
-    char name[128];
-    int who = 0;
+    char cause[PIPC__CAUSE_MAX];
 
     if (!c || !async)
         return refuse("pipc_comm_async_error: an argument is NULL");
@@ -190,11 +189,10 @@ pipc_status_t pipc_comm_async_error(pipc_comm_t *c, pipc_status_t *async)
         *async = die(c, &err);
         return PIPC_OK;
     }
-    pipc_status_t st = pipc__control_state(c->ctl, &who);
+    pipc_status_t st = pipc__control_state(c->ctl, NULL);
     if (!st)
         return PIPC_OK;
-    pipc__fail(&err, st, "%s %s after call %llu", pipc__control_name(c->ctl, who, name, sizeof(name)),
-               st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator",
+    pipc__fail(&err, st, "%s after call %llu", pipc__control_cause(c->ctl, cause, sizeof(cause)),
                (unsigned long long)atomic_load(&c->calls));
     *async = die(c, &err);
     return PIPC_OK;
@@ -218,9 +216,15 @@ pipc_status_t pipc_comm_pending(pipc_comm_t *c, int *pending)
 
 pipc_status_t pipc_comm_abort(pipc_comm_t *c)
 {
+    pipc__error_t ignored;
+
     if (!c)
         return refuse("pipc_comm_abort: comm is NULL");
     pipc__control_abort(c->ctl, PIPC_ERR_ABORTED, c->local_rank);
+    /* Ranks of other nodes have no page of ours: a thread that is in a call tells them, else this one
+     * does. */
+    if (pipc__rails_needed(&c->rails))
+        poll(c, &ignored);
     return PIPC_OK;
 }
 

@@ -171,12 +171,40 @@ static void close_rail(pipc__cpu_exec_t *x)
     x->rail.rail = NULL;
 }
 
+/* Other nodes have no abort word of this one: what is in it goes over the rail. An engine keeps the
+ * first reason, so one that failed by itself hears nothing new. */
+static void tell_nodes(pipc__cpu_exec_t *x)
+{
+    pipc_status_t st = pipc__control_state(x->base.ctl, NULL);
+    char cause[PIPC__CAUSE_MAX];
+
+    if (st && x->rail.rail && x->rail.ops->tell)
+        x->rail.ops->tell(x->rail.rail, st, pipc__control_cause(x->base.ctl, cause, sizeof(cause)));
+}
+
 static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err)
 {
     pipc_status_t st = pipc__cpu_run(self(exec), call, err);
 
-    if (st)
+    if (st) {
+        tell_nodes(self(exec));
         close_rail(self(exec));
+    }
+    return st;
+}
+
+/* A call that is through leaves nothing behind, but between calls nodes hear from each other here
+ * alone. The rail stays: its close may take a second. */
+static pipc_status_t poll(pipc__exec_t *exec, pipc__error_t *err)
+{
+    pipc__cpu_exec_t *x = self(exec);
+
+    if (!x->rail.rail)
+        return PIPC_OK;
+    tell_nodes(x);
+    pipc_status_t st = x->rail.ops->look ? x->rail.ops->look(x->rail.rail, err) : PIPC_OK;
+    if (st)
+        pipc__control_abort_why(x->base.ctl, st, err->text);
     return st;
 }
 
@@ -223,7 +251,7 @@ const pipc__exec_ops_t pipc__exec_cpu = {
     .time_rail = time_rail,
     .prepare = prepare,
     .run = run,
-    .poll = nothing_pending,
+    .poll = poll,
     .drain = nothing_pending,
     .disconnect = disconnect,
     .destroy = destroy,

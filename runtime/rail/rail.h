@@ -72,6 +72,10 @@ typedef struct pipc__rail_ops {
      * ended"), as far as they wait for this one, or for another that does. An engine does so itself
      * when it loses a node. The first reason counts. */
     void (*tell)(pipc__rail_t *rail, pipc_status_t status, const char *text);
+    /* What has come, with no job on its way: PIPC_OK, or why this rail has failed, as poll() says it.
+     * That a node is lost nobody sees before a job waits for it; that one gave up is seen. NULL: the
+     * engine hears nothing between jobs. */
+    pipc_status_t (*look)(pipc__rail_t *rail, pipc__error_t *err);
     /* Sleep until there may be something to go on with, @usec at most: a thread that waits for a
      * slow node must not burn. */
     void (*rest)(pipc__rail_t *rail, int usec);

@@ -338,6 +338,13 @@ static void ucx_tell(pipc__rail_t *rail, pipc_status_t status, const char *text)
     pipc__ucx_net_progress(&rail->net);
 }
 
+static pipc_status_t ucx_look(pipc__rail_t *rail, pipc__error_t *err)
+{
+    if (rail->net.peers)
+        pipc__ucx_net_progress(&rail->net);
+    return rail->net.failed.status ? failure(rail, err) : PIPC_OK;
+}
+
 static void ucx_close(pipc__rail_t *rail)
 {
     if (!rail)
@@ -359,5 +366,6 @@ const pipc__rail_ops_t pipc__rail_ucx = {
     .poll = ucx_poll,
     .rest = ucx_rest,
     .tell = ucx_tell,
+    .look = ucx_look,
     .close = ucx_close,
 };

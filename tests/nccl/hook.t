@@ -119,6 +119,7 @@ if grep -q 'define HAVE_UCX 1' "$build/config.h"; then
     check splits 4 5
     check nonblocking 2 1
     check aborts-idle 2 1
+    check aborts-waiting 2 1
     check killed 3 1
     check leaves 3 1
     test_expect_success 'threads of a process as nodes' '

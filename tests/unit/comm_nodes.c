@@ -3,12 +3,15 @@
  * several hosts, over PMIx.
  */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -198,6 +201,100 @@ static void ranks_that_disagree_are_told_so(void **state)
             fail_msg("%s, %s", others[i].nodes, others[i].last);
 }
 
+/* --- who gives up -------------------------------------------------------------------------------
+ */
+
+/* A rank aborts and then does nothing until all others have heard of it, at their next call or by
+ * asking. Whether it is on a rail, or another rank of its node must say it. */
+static const struct abort {
+    const char *nodes;
+    int ranks, who;
+    bool asks; /* the others ask, and make no call */
+} aborts[] = {
+    {"split", 2, 0, false}, /* the other's close takes its second, as this one says nothing more */
+    {"split:2", 3, 1, false}, /* nodes {0 1} and {2}: it is on no rail */
+    {"split:2", 4, 2, true},
+};
+
+static int hears_of_abort(ranks_t *all, int rank, void *arg)
+{
+    const struct abort *a = arg;
+    split_t m = {all, rank, 0, -1};
+    pipc_status_t async = PIPC_OK;
+    pipc_comm_t *comm;
+    char words[32];
+    int32_t x = 1;
+
+    split_alone();
+    MUST(!split_create(&m, a->nodes, false, &comm));
+    MUST(!calls_are_right(comm, rank, a->ranks));
+    ranks_gather(all, rank, NULL, 0, NULL);
+    if (rank == a->who)
+        MUST(!pipc_comm_abort(comm));
+    ranks_gather(all, rank, NULL, 0, NULL);
+    if (rank != a->who && !a->asks)
+        MUST(pipc_allreduce(comm, &x, &x, 1, PIPC_I32, PIPC_SUM, NULL) == PIPC_ERR_ABORTED);
+    while (rank != a->who && !async)
+        MUST(!pipc_comm_async_error(comm, &async));
+    snprintf(words, sizeof(words), "rank %d (process", a->who);
+    if (rank != a->who)
+        MUST(async == PIPC_ERR_ABORTED && strstr(pipc_last_error(), words) &&
+             strstr(pipc_last_error(), "aborted the communicator"));
+    ranks_gather(all, rank, NULL, 0, NULL);
+    MUST(pipc_allreduce(comm, &x, &x, 1, PIPC_I32, PIPC_SUM, NULL) == PIPC_ERR_ABORTED);
+    MUST(pipc_comm_destroy(comm) == PIPC_ERR_ABORTED);
+    return 0;
+}
+
+static void an_idle_abort_is_heard_on_other_nodes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(aborts) / sizeof(aborts[0]); i++)
+        if (ranks_run(aborts[i].ranks, hears_of_abort, (void *)(uintptr_t)&aborts[i], 10))
+            fail_msg("case %zu", i);
+}
+
+/* A child that was forked holds the connections of its parent's rail open, so over the rail nobody
+ * sees that the parent has died. The ranks beside it do, and name it to the other nodes. */
+static void hold_until_end_of(int pid)
+{
+    while (!kill(pid, 0))
+        usleep(20000);
+    _exit(0);
+}
+
+static int dies_before_its_child(ranks_t *all, int rank, void *arg)
+{
+    split_t m = {all, rank, 0, -1};
+    pipc_comm_t *comm;
+    int32_t x = 1;
+
+    (void)arg;
+    split_alone();
+    MUST(!split_create(&m, "split:2", false, &comm) && !calls_are_right(comm, rank, 4));
+    if (rank == 1 && !fork())
+        hold_until_end_of(ranks_pid(all, 0));
+    if (rank == 1)
+        raise(SIGKILL);
+    MUST(pipc_allreduce(comm, &x, &x, 1, PIPC_I32, PIPC_SUM, NULL) == PIPC_ERR_PEER_LOST);
+    MUST(strstr(pipc_last_error(), "rank 1 (process") && strstr(pipc_last_error(), "has ended"));
+    MUST(pipc_comm_destroy(comm) == PIPC_ERR_PEER_LOST);
+    return 0;
+}
+
+static void who_sees_a_death_names_it_to_the_other_nodes(void **state)
+{
+    int exits[4];
+
+    (void)state;
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* the child's end is ours to take */
+    assert_int_equal(ranks_run_each(4, dies_before_its_child, NULL, 10, exits), 0);
+    while (wait(NULL) > 0)
+        ;
+    for (int r = 0; r < 4; r++)
+        assert_int_equal(exits[r], r == 1 ? 128 + SIGKILL : 0);
+}
+
 int main(void)
 {
 #ifndef HAVE_UCX
@@ -207,6 +304,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_of_a_host_are_taken_as_nodes),
         cmocka_unit_test(ranks_hear_of_a_callback_that_fails),
+        cmocka_unit_test(an_idle_abort_is_heard_on_other_nodes),
+        cmocka_unit_test(who_sees_a_death_names_it_to_the_other_nodes),
         cmocka_unit_test_setup_teardown(a_socket_does_it_too, split_make_dir, split_remove_dir),
         cmocka_unit_test_setup_teardown(ranks_that_disagree_are_told_so, split_make_dir,
                                         split_remove_dir),

@@ -199,7 +199,8 @@ PIPC_EXPORT pipc_status_t pipc_comm_async_error(pipc_comm_t *comm, pipc_status_t
  * or what went wrong. */
 PIPC_EXPORT pipc_status_t pipc_comm_pending(pipc_comm_t *comm, int *pending);
 
-/* Kill the communicator on every rank: pending and later calls end with PIPC_ERR_ABORTED. Not
+/* Kill the communicator on every rank: pending and later calls end with PIPC_ERR_ABORTED; ranks of
+ * other nodes hear of it at their next call, or when they ask pipc_comm_async_error(). Not
  * collective, does not wait, any thread. The communicator must still be destroyed. */
 PIPC_EXPORT pipc_status_t pipc_comm_abort(pipc_comm_t *comm);
 
