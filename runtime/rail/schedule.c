@@ -151,22 +151,27 @@ int pipc__rail_pieces(pipc__rail_algo_t algo, int nodes, size_t bytes)
     return need < 1 ? 1 : need > INT_MAX ? INT_MAX : (int)need;
 }
 
-static pipc__rail_algo_t choose_power(size_t bytes, size_t message)
-{
-    return bytes > SHORT || message > MANY ? PIPC__RAIL_HALVING : PIPC__RAIL_DOUBLING;
-}
-
 /* What one behind the other takes: steps, and what they bring of @bytes. The node that takes in a
  * fold hears it, its part of the exchange and, as it sends it back, the whole once more. */
 static double cost(pipc__rail_algo_t algo, int nodes, double bytes)
 {
     int l = log2_below(nodes);
-    double core = 1 << l, n = nodes;
-    double times = algo == PIPC__RAIL_DOUBLING  ? l + 2
-                   : algo == PIPC__RAIL_HALVING ? 2 + 2 * (core - 1) / core
+    double core = 1 << l, n = nodes, fold = n > core ? 2 : 0;
+    double times = algo == PIPC__RAIL_DOUBLING  ? l + fold
+                   : algo == PIPC__RAIL_HALVING ? 2 * (core - 1) / core + fold
                                                 : 2 * (n - 1) / n;
 
     return pipc__rail_steps(algo, nodes) * STEP + times * bytes;
+}
+
+/* A power of two. Halving sends no less than doubling on two nodes, but adds half as much, which
+ * many bytes are worth. */
+static pipc__rail_algo_t choose_power(int nodes, size_t bytes, size_t message)
+{
+    bool less = cost(PIPC__RAIL_HALVING, nodes, (double)message) <=
+                cost(PIPC__RAIL_DOUBLING, nodes, (double)message);
+
+    return bytes > SHORT || message > MANY || less ? PIPC__RAIL_HALVING : PIPC__RAIL_DOUBLING;
 }
 
 /* Few nodes that are no power of two: the ring sends least and has no more steps than a fold. Many:
@@ -186,7 +191,7 @@ pipc__rail_cut_t pipc__rail_cut(int nodes, size_t bytes, size_t message)
 {
     bool power = !(nodes & (nodes - 1));
     pipc__rail_cut_t cut = {
-        power ? choose_power(bytes, message) : choose_folded(nodes, bytes, message), 1};
+        power ? choose_power(nodes, bytes, message) : choose_folded(nodes, bytes, message), 1};
 
     cut.pieces = pipc__rail_pieces(cut.algo, nodes, bytes);
     return cut;

@@ -51,25 +51,27 @@ static void list_ways(way_t way[3], int nodes, double bytes)
 
 /* A rest that is taken in comes before all that is sent of the others, and behind them: the ring
  * alone has none. */
-static double cost(const way_t way[3], int i, double all, double bytes)
+static double cost(const way_t way[3], int i, bool rest, double all, double bytes)
 {
-    return way[i].steps * STEP + (way[i].bytes / bytes + (i < 2)) * all;
+    return way[i].steps * STEP + (way[i].bytes / bytes + (rest && i < 2)) * all;
 }
 
 pipc__sim_way_t pipc__sim_way_over(const pipc__sim_net_t *net, double bytes, double message)
 {
+    bool rest = has_rest(net->nodes);
+    double all = rest ? fmax(bytes, message) : message;
     int best = 0;
     way_t way[3];
 
     if (net->nodes < 2)
         return (way_t){"nothing", 0, 0};
     list_ways(way, net->nodes, bytes);
-    if (!has_rest(net->nodes))
-        return way[bytes > SHORT || message > MANY];
-    for (int i = 1; bytes > 0 && i < 3; i++)
-        if (cost(way, i, fmax(bytes, message), bytes) <
-            cost(way, best, fmax(bytes, message), bytes))
-            best = i;
+    if (!rest && (bytes > SHORT || message > MANY))
+        return way[1];
+    if (bytes > 0 && cost(way, 1, rest, all, bytes) <= cost(way, 0, rest, all, bytes))
+        best = 1;
+    if (bytes > 0 && rest && cost(way, 2, rest, all, bytes) < cost(way, best, rest, all, bytes))
+        best = 2;
     return way[best];
 }
 

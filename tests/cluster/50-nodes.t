@@ -32,10 +32,18 @@ like 'and their ends' "$(cat out)" 'rail  1  rank 1 on n1 \(any device\) - rank 
 # What a rail costs is more than nothing and no more than it was busy: bench_schema.py.
 command -v python3 >/dev/null || skip 'JSON has the rails, their NICs and times' 'no python3'
 test_expect_success 'so has JSON, with the NIC of each; and the time within nodes and between them, apart' '
-    UCX_NET_DEVICES=eth0 srun -w n1,n2 -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 0 -e 4M -i 2M -n 2 -J "$PWD/out.json" >out &&
-    all_zero out 3 && test "$(grep -c "^#   nodes  out intra .* us, inter .* us, rail busy .*; in intra " out)" = 2 &&
+    UCX_NET_DEVICES=eth0 srun -w n1,n2 -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 2M -e 4M -n 2 -J "$PWD/out.json" >out &&
+    all_zero out 2 && test "$(grep -c "^#   nodes  out intra .* us, inter .* us, rail busy .*; in intra " out)" = 2 &&
     grep -q "rail  1  rank 1 on n1 (eth0) - rank 3 on n2 (eth0)" out && grep -q "\"nic\": \"eth0\"" out.json &&
     { ! command -v python3 >/dev/null || python3 "$cluster_top/tests/cluster/bench_schema.py" out.json; }'
+
+if command -v python3 >/dev/null; then
+    test_expect_success 'what tests/measure-nodes makes of it: predicted times beside, and a flat ring' '
+        "$cluster_top/tests/measure_nodes.py" out.json 1 30 1.2 >predicted && cat predicted &&
+        grep -c "^| 4 MB | nodes | [0-9]" predicted | grep -qx 2 && grep -q "off by .* of 2 within 25 %" predicted'
+else
+    skip 'what tests/measure-nodes makes of it' 'no python3'
+fi
 
 test_expect_success 'nothing' '
     srun -N3 -n6 --ntasks-per-node=2 pcie-ipc-bench -b 0 -e 0 -n 1 >out && all_zero out 1'

@@ -209,7 +209,11 @@ static void test_the_choice(void **state)
         {4, (size_t)1 << 20, 0, PIPC__RAIL_HALVING},
         {3, (size_t)64 << 20, 0, PIPC__RAIL_RING},
         {1024, (size_t)64 << 20, 0, PIPC__RAIL_HALVING},
-        {4, 32768, (size_t)256 << 10, PIPC__RAIL_DOUBLING}, /* of several that go together */
+        {2, 32 << 10, 256 << 10, PIPC__RAIL_DOUBLING}, /* of several that go together */
+        {4, 16 << 10, 128 << 10, PIPC__RAIL_DOUBLING},
+        {4, 32 << 10, 256 << 10, PIPC__RAIL_HALVING},
+        {8, 8 << 10, 160 << 10, PIPC__RAIL_HALVING},
+        {1024, 8 << 10, 64 << 10, PIPC__RAIL_DOUBLING},
         {4, 32768, (size_t)1 << 20, PIPC__RAIL_HALVING},
         {3, 8, (size_t)1 << 20, PIPC__RAIL_RING},
         {3, 32 << 10, 0, PIPC__RAIL_DOUBLING}, /* where nodes are no power of two */
