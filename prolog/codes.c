@@ -70,7 +70,7 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
     [PIPC__CODE_HIDDEN] =
         {"PCI012", PIPC__NOTE,
          "capabilities cannot be read: ASPM, target speed, ACS and errors are not judged",
-         "run as root; of a text, show all that lspci -vvv says, as root",
+         "run as root",
          "Without privilege the kernel shows the first 64 bytes of config space. Links are judged "
          "by the files of sysfs then."},
     [PIPC__CODE_NO_GPU] =

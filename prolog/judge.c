@@ -204,9 +204,12 @@ static void judge_aspm(judge_t *j, const pipc__fact_t *f)
                          j->facts->aspm_policy[0] ? "; the kernel's policy: " : "",
                          j->facts->aspm_policy);
     else if (f->gpu && f->link.aspm < 0 && f->answer != PIPC__SILENT &&
-             f->link.port != PIPC__EXPRESS_INTEGRATED)
+             f->link.port != PIPC__EXPRESS_INTEGRATED) {
+        j->advice = j->facts->excerpt ? "show all that lspci -vvv says of it, as root" : NULL;
         find(j, PIPC__CODE_HIDDEN, f, "", "%s",
              j->facts->excerpt ? "its ASPM is not told" : "its capabilities cannot be read");
+        j->advice = NULL;
+    }
 }
 
 /* What a text shows several times, with more lanes and with fewer: which is so now it does not

@@ -36,6 +36,7 @@ typedef struct unpack {
     int numa;
     unsigned char config[SPACE_MAX];
     size_t bytes;       /* without a gap from 0 */
+    size_t indent;      /* of all lines, as a web page's blocks have it */
     int devices, whole; /* those named, those with their bytes */
 } unpack_t;
 
@@ -119,17 +120,24 @@ bool pipc__dump_names_gpu(const char *text)
 }
 
 /* "41:00.0 text" or "0000:41:00.0 text" starts a device. */
-static bool header(unpack_t *u, const char *line)
+static bool is_header(const char *line, size_t *n, pipc__pci_addr_t *addr)
 {
     char word[PIPC__NAME_MAX];
-    size_t n = strcspn(line, " \t");
-    pipc__pci_addr_t addr;
 
-    if (n == 0 || n >= sizeof(word))
+    *n = strcspn(line, " \t");
+    if (*n == 0 || *n >= sizeof(word))
         return false;
-    memcpy(word, line, n);
-    word[n] = '\0';
-    if (!pipc__pci_parse(word, &addr))
+    memcpy(word, line, *n);
+    word[*n] = '\0';
+    return pipc__pci_parse(word, addr);
+}
+
+static bool header(unpack_t *u, const char *line)
+{
+    pipc__pci_addr_t addr;
+    size_t n;
+
+    if (!is_header(line, &n, &addr))
         return false;
     u->open = true;
     u->devices++;
@@ -174,9 +182,24 @@ static void indented_line(unpack_t *u, const char *line)
         u->numa = (int)numa;
 }
 
+/* Without the "> " of a mail, and as far to the left as a device's first line began. */
+static const char *unquoted(unpack_t *u, const char *line)
+{
+    while (*line == '>') {
+        line++;
+        line += *line == ' ';
+    }
+    size_t blank = strspn(line, " \t"), n;
+    pipc__pci_addr_t addr;
+    if (u->devices == 0 && blank > 0 && is_header(line + blank, &n, &addr))
+        u->indent = blank;
+    return line + (blank < u->indent ? blank : u->indent);
+}
+
 /* False when a file could not be written. */
 static bool one_line(unpack_t *u, const char *line)
 {
+    line = unquoted(u, line);
     const char *colon = strchr(line, ':'), *dot = strchr(line, '.');
 
     if (isxdigit((unsigned char)*line) && colon && dot && colon < dot) {

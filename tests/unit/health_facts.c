@@ -411,6 +411,36 @@ static void dump_of_a_guest(void **state)
     }
 }
 
+/* The same, indented, and in a mail. */
+static void a_dump_that_is_quoted(void **state)
+{
+    static const char *const quotes[] = {"    ", "> ", ">> ", "> > "};
+    tree_link_t port = {
+        .port = 4, .max_width = 16, .max_gen = 4, .width = 8, .gen = 4, .secondary = 0x41};
+    tree_link_t gpu = {.port = 0, .max_width = 16, .max_gen = 4, .width = 8, .gen = 4};
+    unsigned char c[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(quotes) / sizeof(quotes[0]); i++) {
+        char *text = NULL, *save = NULL;
+        size_t size;
+        FILE *f = open_memstream(&text, &size);
+        assert_non_null(f);
+        tree_config(c, 0x8086, 0x060400, &port);
+        dump_device(f, "40:01.0 PCI bridge: Intel Corporation", c, 256);
+        tree_config(c, 0x10de, 0x030200, &gpu);
+        dump_device(f, "41:00.0 3D controller: NVIDIA Corporation (rev a1)", c, 256);
+        fclose(f);
+        f = open_dump();
+        fprintf(f, "On Monday at 10:20 somebody wrote 1.5 times:\n");
+        for (char *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+            fprintf(f, "%s%s\n", quotes[i], l);
+        fclose(f);
+        free(text);
+        assert_dump("drain 0000:41:00.0:PCI001");
+    }
+}
+
 /* A disk's port is no matter of GPUs; the same port without the disk in the dump may be. */
 static void dump_of_a_disk(void **state)
 {
@@ -623,6 +653,7 @@ int main(void)
         IN_TREE(libpci_never_ends_the_program),
         IN_TREE(a_dump_is_a_machine),
         IN_TREE(dump_of_a_guest),
+        IN_TREE(a_dump_that_is_quoted),
         IN_TREE(dump_of_a_disk),
         IN_TREE(dump_of_integrated_graphics),
         IN_TREE(a_dump_cut_anywhere),
