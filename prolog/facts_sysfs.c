@@ -15,7 +15,6 @@
 
 #define VENDOR_AMD 0x1002
 #define VENDOR_NVIDIA 0x10de
-#define VENDOR_INTEL 0x8086
 
 typedef struct reader {
     pipc__scan_t scan;
@@ -23,7 +22,7 @@ typedef struct reader {
     pipc__topo_t *scratch; /* an empty tree for the NUMA nodes that topo/device.h finds */
     int *index;            /* scan -> facts, or -1 */
     bool *gpu, *elsewhere; /* of scan */
-    bool all, excerpt, guest;
+    bool all, excerpt;
 } reader_t;
 
 /* Config space of one device; its capabilities beyond byte 256 as well. */
@@ -64,26 +63,12 @@ static bool stands_for_card(const reader_t *r, int i)
     return pipc__file_int(r->scan.root, &vendor, "%s/vendor", dir) && vendor == VENDOR_AMD;
 }
 
-/* Intel's graphics in the processor have no link, and no place but this one. In a guest a GPU may
- * be anywhere. */
-static bool is_integrated(const reader_t *r, int i)
-{
-    const pipc__scan_device_t *d = &r->scan.dev[i];
-    char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX];
-    int64_t vendor;
-
-    if (d->addr.domain != 0 || d->addr.bus != 0 || d->addr.device != 2 || r->guest)
-        return false;
-    pipc__scan_locate(&r->scan, d, name, dir);
-    return pipc__file_int(r->scan.root, &vendor, "%s/vendor", dir) && vendor == VENDOR_INTEL;
-}
-
 static bool is_gpu(const reader_t *r, int i)
 {
     const pipc__scan_device_t *d = &r->scan.dev[i];
 
     if (d->part == PIPC__PART_GPU)
-        return !d->virtual && !second_function(&r->scan, i) && !is_integrated(r, i);
+        return !d->virtual && !second_function(&r->scan, i);
     return stands_for_card(r, i);
 }
 
@@ -357,7 +342,7 @@ pipc_status_t pipc__facts_sysfs(pipc__facts_t *facts, const char *root, pipc__lo
     if (!st)
         st = pipc__config_space_open(&r.space, root, err);
     facts->excerpt = r.excerpt;
-    facts->virtual_machine = r.guest = !st && pipc__facts_guest(&r.scan);
+    facts->virtual_machine = !st && pipc__facts_guest(&r.scan);
     if (!st)
         st = read_all(&r, facts, err);
     if (!st && r.all && !r.excerpt) { /* a dump has none of it */

@@ -11,6 +11,7 @@ typedef struct pipc__text_entry {
     pipc__pci_addr_t addr; /* domain PIPC__UNKNOWN: not told */
     int secondary;         /* the bus below it */
     int64_t ue_mask, ce_mask;
+    bool vga;
     bool virtual_bars; /* those of its virtual functions follow */
     bool relevant;     /* a GPU, what is beside it, a port, or a function whose ACS is told */
     bool asked_only;   /* no line of its own yet, only a command that names it */

@@ -7,9 +7,46 @@
 #include <strings.h>
 
 #include "prolog/text_entry.h"
+#include "runtime/topo/device.h"
 #include "runtime/topo/dump.h"
 
 enum { NVIDIA = 0x10de, AMD = 0x1002, INTEL = 0x8086 };
+
+/* lspci -n: "0302: 10de:2206 (rev a1)", older "Class 0302: ..."; which class it is, or -1. */
+static int numeric_class(const char *text, unsigned int *vendor, unsigned int *device)
+{
+    unsigned int class_code;
+
+    text += strspn(text, " \t");
+    text += strncmp(text, "Class ", 6) == 0 ? 6 : 0;
+    if (strspn(text, "0123456789abcdef") != 4 || sscanf(text, "%4x:", &class_code) != 1)
+        return -1;
+    if (sscanf(text + 4, ": %4x:%4x", vendor, device) != 2 &&
+        sscanf(text + 4, ": Device %4x:%4x", vendor, device) != 2)
+        return -1;
+    return (int)class_code;
+}
+
+/* The same as its words would say. */
+static void take_numbers(pipc__text_entry_t *e, int class_code, int vendor, int device)
+{
+    pipc__fact_t *f = &e->fact;
+    pipc__device_role_t role = pipc__device_role_of(e->addr, class_code << 8, vendor, device);
+
+    f->vendor = vendor;
+    f->device = device;
+    f->gpu = role == PIPC__ROLE_GPU;
+    f->nic = role == PIPC__ROLE_NIC;
+    f->companion =
+        vendor == NVIDIA && (class_code == 0x0403 || class_code == 0x0c03 || class_code == 0x0c80);
+    if (role == PIPC__ROLE_BRIDGE)
+        e->as = PIPC__LISTED_PORT;
+    else if (class_code == 0x0600)
+        e->as = PIPC__LISTED_HOST;
+    else
+        e->as = f->gpu || f->companion ? PIPC__LISTED_MAYBE : PIPC__LISTED_OTHER;
+    e->relevant |= f->gpu || f->companion || f->nic || role == PIPC__ROLE_BRIDGE;
+}
 
 /* "[10de:2206]". Without it the words are all there is to know one card from another by. */
 static void identify(pipc__fact_t *f, const char *text)
@@ -43,9 +80,12 @@ static bool is_companion(const pipc__fact_t *f, const char *text)
             strcasestr(text, "Serial bus controller"));
 }
 
-/* Display controllers of other makers are of no interest: a server's console is one. */
+/* Display controllers of other makers are of no interest: a server's console is one, also where it
+ * is of a maker of GPUs. */
 static bool is_gpu(const char *text)
 {
+    if (strstr(text, "ES1000") || strstr(text, "Rage XL"))
+        return false;
     return pipc__dump_names_gpu(text) || strstr(text, "GPU") || strstr(text, "0x0302") ||
            strstr(text, "0x1200") || strstr(text, "0x0b40");
 }
@@ -86,8 +126,11 @@ bool pipc__text_has_class(const char *text)
                                         "processor",  "processing", "accelerator", "peripheral",
                                         "SMBus",      "counters",   "Class ",      "class"};
     const char *colon = strstr(text, ": ");
+    unsigned int vendor, device;
     char head[64];
 
+    if (numeric_class(text, &vendor, &device) >= 0)
+        return true;
     if (!colon || colon - text >= (long)sizeof(head))
         return false;
     memcpy(head, text, (size_t)(colon - text));
@@ -130,8 +173,15 @@ bool pipc__text_is_lost(const char *text)
 void pipc__text_first_line(pipc__text_entry_t *e, const char *text)
 {
     pipc__fact_t *f = &e->fact;
+    unsigned int vendor, device;
+    int class_code = numeric_class(text, &vendor, &device);
 
+    if (class_code >= 0) {
+        take_numbers(e, class_code, (int)vendor, (int)device);
+        return;
+    }
     identify(f, text);
+    e->vga = strcasestr(text, "VGA compatible");
     f->companion = is_companion(f, text);
     f->gpu = !f->companion && !strcasestr(text, "Audio device") && is_gpu(text);
     f->nic = !f->gpu && is_nic(text);

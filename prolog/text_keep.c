@@ -61,12 +61,12 @@ static bool same_slot(pipc__pci_addr_t a, pipc__pci_addr_t b)
     return a.domain >= 0 && a.domain == b.domain && a.bus == b.bus && a.device == b.device;
 }
 
-/* Intel's graphics in the processor have no link, and no place but this one (facts_sysfs.c does the
- * same). */
-static bool is_integrated(const text_t *r, const pipc__text_entry_t *e)
+/* Intel's graphics in the processor have no link, and no place but this one (topo/device.c says the
+ * same of devices with numbers). */
+static bool is_integrated(const pipc__text_entry_t *e)
 {
     return e->fact.gpu && e->fact.vendor == VENDOR_INTEL && e->addr.domain == 0 &&
-           e->addr.bus == 0 && e->addr.device == 2 && !r->facts->virtual_machine;
+           e->addr.bus == 0 && e->addr.device == 2 && (e->vga || e->addr.function == 1);
 }
 
 /* Of people who show the lines of a link alone, it is the GPU's that they ask about. Where devices
@@ -97,7 +97,7 @@ static void know_cards(text_t *r)
     for (int i = 0; i < r->n; i++) {
         pipc__text_entry_t *e = &r->list[i];
         bool above = false;
-        if (is_integrated(r, e)) {
+        if (is_integrated(e)) {
             e->fact.gpu = e->relevant = false;
             e->as = PIPC__LISTED_OTHER;
         }

@@ -44,12 +44,14 @@ static bool is_ati_console(int device)
     return device == 0x515e || device == 0x5969 || device == 0x5159 || device == 0x4752;
 }
 
-/* Intel's processors have theirs at 00:02.0. It drives a screen, and no rank wants it; cards have
- * ports above them and are never there. */
+/* Intel's processors have theirs at 00:02.0, older ones a second display at .1. It drives a screen,
+ * and no rank wants it; cards have ports above them and are never there. */
 static bool is_in_the_processor(pipc__pci_addr_t addr, int class_code, int vendor)
 {
-    return vendor == VENDOR_INTEL && class_code >> 8 == 0x0300 && addr.domain == 0 &&
-           addr.bus == 0 && addr.device == 2;
+    bool display = class_code >> 8 == 0x0300 || (class_code >> 8 == 0x0380 && addr.function == 1);
+
+    return vendor == VENDOR_INTEL && display && addr.domain == 0 && addr.bus == 0 &&
+           addr.device == 2;
 }
 
 /* A display controller (class 03) that is a GPU. The VGA of a management controller (ASPEED,

@@ -242,9 +242,12 @@ static const pasted_t pasted[] = {
     {"graphics in the processor",
      CARD("41", FULL) "00:02.0 VGA compatible controller: Intel Corporation UHD Graphics 630\n",
      "note 0000:41:00.0:PCI011"},
-    {"... which in a guest is a GPU",
-     "00:02.0 VGA compatible controller: Intel Corporation\n00:03.0 Ethernet controller: Virtio\n",
+    {"... and a card of a guest's in its place",
+     "00:02.0 Display controller: Intel Corporation\n00:03.0 Ethernet controller: Virtio\n",
      "unknown 0000:00:02.0:PCI009 0000:00:02.0:PCI012"},
+    {"a server's console of a maker of GPUs",
+     CARD("41", FULL) "02:00.0 VGA compatible controller: AMD [AMD/ATI] ES1000 (rev 02)\n",
+     "note 0000:41:00.0:PCI011"},
     /* how people show it */
     {"behind two names",
      ">> 41:00.0 3D controller: NVIDIA [10de:1db6]\n>>\tLnkSta: Width x4\n"
@@ -272,6 +275,12 @@ static const pasted_t pasted[] = {
      "41:00.0\n LnkCap: Speed 16GT/s, Width x16\n"
      " LnkSta: Speed 16GT/s, Width x16\n",
      "note 0000:41:00.0:PCI012 0000:41:00.0:PCI011"},
+    {"in numbers",
+     "40:01.1 0604: 8086:2030 (rev 04)\nBus: primary=40, secondary=41\nExpress (v2) Root Port\n"
+     "LnkCap: Speed 16GT/s, Width x16\n" NARROW_STATUS "41:00.0 0302: 10de:20b0 (rev a1)\n"
+     "LnkCap: Speed 16GT/s, Width x16\nLnkCtl: ASPM Disabled\n" NARROW_STATUS
+     "42:00.0 Class 0108: Device 144d:a808\nLnkCap: Speed 16GT/s, Width x4\n" NARROW_STATUS,
+     "drain 0000:41:00.0:PCI001 0000:41:00.0:PCI003"},
     {"a command that was not answered", "see lspci -s 41:00.0\n", "fails"},
     {"nobody's link",
      "LnkCap: Speed 16GT/s, Width x16\nLnkSta: Speed 2.5GT/s, Width x16\n"
