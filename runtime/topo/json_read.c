@@ -197,15 +197,19 @@ static bool fits(reader_t *r, int parent)
     return depth < PIPC__TOPO_DEPTH_MAX || wrong(r, "too deep");
 }
 
+/* Only switches may have one address: in NCCL's XML it is no more than a name. */
 static bool in_order(const pipc__topo_t *topo, int obj)
 {
     const pipc__topo_obj_t *o = &topo->objs[obj];
-    int before = obj - 1;
+    int before = obj - 1, order;
 
     while (before > o->parent && topo->objs[before].parent != o->parent)
         before = topo->objs[before].parent;
-    return before <= o->parent || o->addr.domain < 0 || topo->objs[before].addr.domain < 0 ||
-           pipc__pci_compare(topo->objs[before].addr, o->addr) < 0;
+    if (before <= o->parent || o->addr.domain < 0 || topo->objs[before].addr.domain < 0)
+        return true;
+    order = pipc__pci_compare(topo->objs[before].addr, o->addr);
+    return order < 0 || (order == 0 && o->kind == PIPC__TOPO_SWITCH &&
+                         topo->objs[before].kind == PIPC__TOPO_SWITCH);
 }
 
 static bool find_kind(reader_t *r, json_t *from, pipc__topo_kind_t *kind)

@@ -12,6 +12,7 @@
 #include "tests/unit/topo_files.h"
 #include "runtime/topo/xml.h"
 #include "tests/unit/topo_nccl_text.h"
+#include "tests/unit/topo_text.h"
 
 /* Without expat every file is refused in the same words. */
 static bool without_expat(void)
@@ -196,6 +197,33 @@ static void nccl_nvlinks(void **state)
     pipc__topo_free(t);
 }
 
+/* Switches of one id survive our JSON. */
+static void nccl_as_json(void **state)
+{
+    const pipc__source_t source = {PIPC__SOURCE_JSON, topo_file};
+    pipc__error_t err = {PIPC_OK, ""};
+
+    (void)state;
+    if (without_expat())
+        return;
+    pipc__topo_t *t =
+        read_right(PIPC__SOURCE_NCCL_XML,
+                   SYSTEM(CPU("0", "ff",
+                              SWITCH("0000:10:00.0",
+                                     SWITCH("0000:12:00.0", GPU("14") NIC("15", "mlx5_0"))
+                                         SWITCH("0000:12:00.0", GPU("16") NIC("17", "mlx5_1"))))));
+    FILE *f = fopen(topo_file, "w");
+    assert_non_null(f);
+    assert_int_equal(pipc__topo_print_json(t, f, &err), PIPC_OK);
+    fclose(f);
+    pipc__topo_free(t);
+    pipc_status_t st = pipc__topo_load(&t, &source, &err);
+    assert_string_equal(err.text, "");
+    assert_int_equal(st, PIPC_OK);
+    assert_string_equal(groups_text(t), "[14 16 | 15 17 [14 | 15] [16 | 17]]");
+    pipc__topo_free(t);
+}
+
 static void nccl_refused(void **state)
 {
     static const wrong_t cases[] = {
@@ -273,7 +301,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FILE(nccl_groups),  WITH_FILE(nccl_facts),   WITH_FILE(nccl_cores),
-        WITH_FILE(nccl_nvlinks), WITH_FILE(nccl_refused), WITH_FILE(noise_nccl),
+        WITH_FILE(nccl_nvlinks), WITH_FILE(nccl_as_json), WITH_FILE(nccl_refused),
+        WITH_FILE(noise_nccl),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
