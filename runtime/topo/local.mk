@@ -41,6 +41,7 @@ libpipc_topofiles_la_SOURCES = \
 	runtime/topo/match.c runtime/topo/match.h \
 	runtime/topo/matrix.c runtime/topo/matrix.h \
 	runtime/topo/matrix_read.c \
+	runtime/topo/matrix_wrap.c \
 	runtime/topo/matrix_words.c runtime/topo/matrix_words.h \
 	runtime/topo/nccl_tree.c \
 	runtime/topo/nccl_xml.c runtime/topo/nccl_xml.h \

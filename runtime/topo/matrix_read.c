@@ -172,6 +172,15 @@ static int find(const pipc__matrix_t *m, const char *name)
     return PIPC__UNKNOWN;
 }
 
+/* Behind the cells no relation stands but N/A, which is also what a GPU near to no CPU has. */
+static bool more_cells(const char *word)
+{
+    pipc__near_t near;
+    int nvlinks;
+
+    return strcmp(word, "N/A") && pipc__matrix_relation(word, &near, &nvlinks);
+}
+
 static pipc_status_t row(reader_t *r, int i)
 {
     pipc__matrix_device_t *d = &r->m->dev[i];
@@ -184,6 +193,11 @@ static pipc_status_t row(reader_t *r, int i)
         return pipc__fail(r->err, PIPC_ERR_INVALID,
                           "%s: line %d: row %s has %d cells for %d columns; is the text complete?",
                           r->path, r->line, d->name, r->w.n - 1, r->m->n);
+    if (r->w.n - 1 > r->m->n && more_cells(r->w.word[1 + r->m->n]))
+        return pipc__fail(r->err, PIPC_ERR_INVALID,
+                          "%s: line %d: row %s has more cells than the %d columns; is the text "
+                          "complete?",
+                          r->path, r->line, d->name, r->m->n);
     for (int j = 0; j < r->m->n && !st; j++)
         st = read_cell(r, i, j, r->w.word[1 + j]);
     return st ? st : affinity(r, d, r->w.word + 1 + r->m->n, r->w.n - 1 - r->m->n);
@@ -297,6 +311,15 @@ static bool is_of_amd(const char *text)
            strstr(text, "LINK TYPE TABLE") || strstr(text, "XGMI");
 }
 
+static int count(const char *text, char c)
+{
+    int n = 0;
+
+    for (; *text; text++)
+        n += *text == c;
+    return n;
+}
+
 pipc_status_t pipc__matrix_read(pipc__matrix_t *m, const char *path, char *text, pipc__error_t *err)
 {
     reader_t r = {.m = m,
@@ -306,6 +329,7 @@ pipc_status_t pipc__matrix_read(pipc__matrix_t *m, const char *path, char *text,
                   .numa_column = PIPC__UNKNOWN,
                   .gpu_numa_column = PIPC__UNKNOWN};
     pipc_status_t st = PIPC_OK;
+    int lines_before = 0; /* in what was one row */
 
     if (is_of_amd(text))
         return pipc__fail(
@@ -314,11 +338,13 @@ pipc_status_t pipc__matrix_read(pipc__matrix_t *m, const char *path, char *text,
             "and CPUs. lstopo's XML is read with --hwloc-xml, a captured machine with "
             "--sysroot",
             path);
+    pipc__matrix_unwrap(text);
     for (char *line = text, *next; line && !st; line = next) {
         next = strchr(line, '\n');
         if (next)
             *next++ = '\0';
-        r.line++;
+        r.line += 1 + lines_before;
+        lines_before = count(line, '\r');
         pipc__matrix_split(&r.w, line);
         st = one_line(&r);
     }

@@ -137,8 +137,8 @@ void pipc__matrix_split(pipc__matrix_words_t *w, char *line)
 
     w->n = w->pieces = 0;
     blank_marks(line);
-    for (char *word = strtok_r(text_of(w, line), " \t", &save);
-         word && w->n < PIPC__MATRIX_WORDS_MAX; word = strtok_r(NULL, " \t", &save)) {
+    for (char *word = strtok_r(text_of(w, line), " \t\r", &save);
+         word && w->n < PIPC__MATRIX_WORDS_MAX; word = strtok_r(NULL, " \t\r", &save)) {
         pipc__make_printable(word);
         if (!split_glued(w, word) && !join_list(w, word))
             w->word[w->n++] = word;
@@ -147,7 +147,7 @@ void pipc__matrix_split(pipc__matrix_words_t *w, char *line)
 
 /* ---- columns ------------------------------------------------------------------------------- */
 
-static bool is_cell(const char *word)
+bool pipc__matrix_cell(const char *word)
 {
     pipc__near_t near;
     int nvlinks;
@@ -159,7 +159,7 @@ static bool is_cell(const char *word)
 static bool columns_from(const pipc__matrix_words_t *w, int first)
 {
     return w->n > first && pipc__matrix_numbered(w->word[first], "GPU") &&
-           (w->n == first + 1 || !is_cell(w->word[first + 1]));
+           (w->n == first + 1 || !pipc__matrix_cell(w->word[first + 1]));
 }
 
 bool pipc__matrix_header(pipc__matrix_words_t *w)

@@ -1,4 +1,4 @@
-/* topo/matrix_words.h - a line of "nvidia-smi topo -m" as words, whatever it went through: versions
+/* topo/matrix_words.h - lines and words of "nvidia-smi topo -m", whatever it went through: versions
  * of nvidia-smi, terminals, mails, web pages, prefixes of launchers
  *
  *     node7: GPU0<tab> X <tab>PIX      what pdsh and srun -l put in front is a label
@@ -27,6 +27,9 @@ typedef struct pipc__matrix_words {
     int pieces;
 } pipc__matrix_words_t;
 
+/* Join the lines of @text that a margin cut: the end of a line that goes on becomes '\r'. */
+void pipc__matrix_unwrap(char *text);
+
 /* Cut @line, which is changed and has to live as long as the words, after its label. */
 void pipc__matrix_split(pipc__matrix_words_t *w, char *line);
 
@@ -38,6 +41,9 @@ bool pipc__matrix_relation(const char *word, pipc__near_t *near, int *nvlinks);
 
 /* A word of "nvidia-smi topo -p2p", whose matrix has the same shape and says another thing. */
 bool pipc__matrix_p2p_status(const char *word);
+
+/* A word that can stand in a cell of either matrix. */
+bool pipc__matrix_cell(const char *word);
 
 /* The columns GPU0, GPU1, ...? If their line has a label, it is noted, and is no word any more. */
 bool pipc__matrix_header(pipc__matrix_words_t *w);

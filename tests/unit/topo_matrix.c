@@ -148,6 +148,10 @@ static void matrix_refused(void **state)
          PIPC_ERR_INVALID,
          "line 3: row GPU1, column GPU0: PXB, but line 2 has PIX for the same pair"},
         {"\tGPU0\tGPU1\n"
+         "GPU0\t X \n\tPIX\n"
+         "GPU1\tPXB\t X \n",
+         PIPC_ERR_INVALID, "line 4: row GPU1, column GPU0: PXB, but line 2 has PIX"},
+        {"\tGPU0\tGPU1\n"
          "GPU0\t X \tNV2\n"
          "GPU1\tNV4\t X \n",
          PIPC_ERR_INVALID, "row GPU1, column GPU0: NV4, but line 2 has NV2"},
@@ -185,6 +189,9 @@ static void matrix_refused(void **state)
         {"\tGPU0\tGPU1\n"
          "GPU0\t X \t X \n",
          PIPC_ERR_INVALID, "row GPU0, column GPU1: \"X\"; X"},
+        {"\tGPU0\tGPU1\n"
+         "GPU0\t X \tPIX\tSYS\n",
+         PIPC_ERR_INVALID, "line 2: row GPU0 has more cells than the 2 columns"},
         {"\tGPU0\tGPU1\n"
          "GPU0\t X \n",
          PIPC_ERR_INVALID, "line 2: row GPU0 has 1 cells for 2 columns"},
@@ -297,6 +304,29 @@ static void matrix_pasted(void **state)
          "GPU1\tPIX\t X \t0-3\n"
          "Legend:\n",
          "[GPU0 GPU1]"},
+        /* Cut at a margin: between cells, before the CPUs, in the titles. */
+        {"\tGPU0\tGPU1\n"
+         "mlx5_0 CPU Affinity\n"
+         "GPU0 X SYS\n"
+         "PIX 0-3\n"
+         "GPU1 SYS X SYS 0-3\n",
+         "[GPU0 | mlx5_0]"},
+        {"\tGPU0\tGPU1\tGPU2\n"
+         "NIC0\tCPU\n"
+         "Affinity NUMA Affinity\n"
+         "GPU0 X PIX SYS\n"
+         "SYS 0-3 0\n"
+         "GPU1 PIX X SYS SYS\n"
+         "0-3 0\n"
+         "GPU2 SYS\n"
+         "SYS X\n"
+         "PIX 4-7\n"
+         "1\n"
+         "NIC0 SYS SYS PIX X\n"
+         "Legend:\n"
+         "  X    = Self\n"
+         "  SYS  = Connection\n",
+         "[GPU0 GPU1] [GPU2 | NIC0]"},
         /* Without the rows of the NICs, which say nothing new. */
         {"\tGPU0\tGPU1\tNIC0\tNIC1\n"
          "GPU0\t X \tNV18\tPIX\tSYS\n"
