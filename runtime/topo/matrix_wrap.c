@@ -31,7 +31,7 @@ static const char *read_word(const char *line, char out[WORD_MAX])
 
 static start_t start_of(const char *line)
 {
-    start_t s;
+    start_t s = {"", ""};
 
     read_word(read_word(line, s.first), s.second);
     return s;
