@@ -62,12 +62,15 @@ test_expect_success 'idle nodes run jobs' 'srun -N2 true && wait_node n1 idle &&
 # --- a prolog refuses, and Slurm's own healthchecks ----------------------------------------------------------
 by_hand n2 yes
 gate_machine n2 8
-srun -w n1 --exclusive sleep 2 &
-until_true 10 node_is n1 'allocated|mixed'
+# n1 is kept busy until n2 has refused: a job of a fixed time would end before a busy machine comes that far, and the
+# batch job would begin there
+holder=$(sbatch --parsable -w n1 --exclusive -o /dev/null --wrap 'sleep 100')
+wait_job "$holder" RUNNING
 # shellcheck disable=SC2034 # for the tests' text
 id=$(sbatch --parsable -o batch.out --wrap 'echo $SLURMD_NODENAME')
 test_expect_success 'a node that lost lanes is drained by its prolog' '
     wait_node n2 "drain(ed|ing)" && until_true 5 reason_is n2 "Prolog error"'
+scancel "$holder"
 by_hand n2 no
 test_expect_success 'and its reason is ours by the next healthcheck' 'until_true 10 reason_is n2 "$width_lost"'
 test_expect_success 'the job runs elsewhere, unaided' 'wait_job "$id" COMPLETED && test "$(cat batch.out)" = n1'
