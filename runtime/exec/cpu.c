@@ -122,18 +122,41 @@ static void populate(char *at, size_t bytes)
     (void)madvise(at - skew, bytes + skew, MADV_POPULATE_WRITE);
 }
 
-static void populate_op(const pipc__cpu_exec_t *x, const pipc__op_t *op, size_t bytes)
+/* What was populated for a plan. Its ops name a slot many times over, and a call that finds all pages
+ * there still looks at each of them. */
+typedef struct populated {
+    uint64_t slots[2][PIPC__RANKS_MAX]; /* a bit a slot; [1] in host memory */
+    bool flags[2][PIPC__RANKS_MAX];
+} populated_t;
+
+_Static_assert(PIPC__SLOTS_MAX <= 64, "a slot is a bit of a word");
+
+static void populate_slot(const pipc__cpu_exec_t *x, populated_t *done, pipc__ref_t ref,
+                          size_t bytes)
 {
-    if (op->kind == PIPC__SIGNAL || op->kind == PIPC__WAIT)
-        populate(pipc__cpu_memory(x, op->kind == PIPC__SIGNAL ? op->peer : x->rank, op->dst.place),
-                 PIPC__CPU_FLAGS_BYTES);
-    for (uint64_t area = 0; op->nsrc && area < PIPC__BUFFERS; area++) {
-        if (pipc__cpu_is_staged(op->dst))
-            populate(pipc__cpu_slot(x, op->dst, area, bytes), bytes);
-        for (int i = 0; i < op->nsrc; i++)
-            if (pipc__cpu_is_staged(op->src[i]))
-                populate(pipc__cpu_slot(x, op->src[i], area, bytes), bytes);
+    uint64_t *slots = &done->slots[ref.place == PIPC__HOST][ref.rank], bit = 1ull << ref.slot;
+
+    if (!pipc__cpu_is_staged(ref) || *slots & bit)
+        return;
+    for (uint64_t area = 0; area < PIPC__BUFFERS; area++)
+        populate(pipc__cpu_slot(x, ref, area, bytes), bytes);
+    *slots |= bit;
+}
+
+static void populate_op(const pipc__cpu_exec_t *x, populated_t *done, const pipc__op_t *op,
+                        size_t bytes)
+{
+    if (op->kind == PIPC__SIGNAL || op->kind == PIPC__WAIT) {
+        int rank = op->kind == PIPC__SIGNAL ? op->peer : x->rank;
+        bool *flags = &done->flags[op->dst.place == PIPC__HOST][rank];
+        if (!*flags)
+            populate(pipc__cpu_memory(x, rank, op->dst.place), PIPC__CPU_FLAGS_BYTES);
+        *flags = true;
     }
+    if (op->nsrc)
+        populate_slot(x, done, op->dst, bytes);
+    for (int i = 0; i < op->nsrc; i++)
+        populate_slot(x, done, op->src[i], bytes);
 }
 
 bool pipc__cpu_is_on_rail(const pipc__cpu_exec_t *x, const pipc__plan_t *plan)
@@ -148,6 +171,7 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
 {
     const pipc__cpu_exec_t *x = self(exec);
     size_t bytes = pipc__cpu_slot_bytes(x, plan);
+    populated_t done = {0};
 
     if (plan->nrails && (!x->rail.nranks || (!x->rail.rail && pipc__cpu_is_on_rail(x, plan))))
         return pipc__fail(err, PIPC_ERR_INTERNAL, "plan %s has rails, and this rank is on none",
@@ -160,7 +184,7 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
                           PIPC__BUFFERS * (plan->nrails ? PIPC__SLOTS_MAX : plan->nslots) * 4096);
     for (int i = 0; i < plan->nstages; i++)
         for (int step = 0; step < plan->program[x->rank][i].nops; step++)
-            populate_op(x, &plan->program[x->rank][i].ops[step], bytes);
+            populate_op(x, &done, &plan->program[x->rank][i].ops[step], bytes);
     return PIPC_OK;
 }
 
