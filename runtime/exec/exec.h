@@ -121,7 +121,8 @@ typedef struct pipc__exec_ops {
      * enqueue(arg, call, err) puts it on call->stream. NULL where nothing is enqueued. */
     pipc_status_t (*other)(pipc__exec_t *exec, const pipc__exec_call_t *call,
                            pipc__enqueue_t *enqueue, void *arg, pipc__error_t *err);
-    /* What went wrong since, if anything did, without waiting. */
+    /* What went wrong since, if anything did, without waiting. Where there are rails the other nodes
+     * are told of an abort, and what they have told is taken in. */
     pipc_status_t (*poll)(pipc__exec_t *exec, pipc__error_t *err);
     /* Does anything that was enqueued still run, or wait for its turn? NULL: a call returns when it
      * is through. */

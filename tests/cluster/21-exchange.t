@@ -143,6 +143,11 @@ if [ -n "$(cat plugin.dir)" ]; then
             srun --overlap -n2 --mpi=none --pcie-ipc ./communicators >one &
             srun --overlap -n2 --mpi=none --pcie-ipc ./communicators >two
             wait" && right one 2 && right two 2'
+    grep -q 'define HAVE_UCX 1' "$cluster_build/config.h" && test_expect_success 'nodes:split: ranks of one node as two, by the socket and by PMIx' '
+        for mpi in none pmix; do
+            srun -N1 -n4 --mpi=$mpi --pcie-ipc=nodes:split:2 pcie-ipc-bench -b 8 -e 64K -f 64 -n 2 >out && all_right out &&
+                grep -q "2 nodes of 2 ranks, 2 rails (PCIE_IPC_NODES=split)" out || return
+        done'
     test_expect_fail 'the directory is gone after the step' 'test -e "$(cat plugin.dir)"'
 else
     skip 'srun --pcie-ipc alone is enough' 'this plugin makes no directory'
