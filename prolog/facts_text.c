@@ -36,6 +36,7 @@ typedef struct reader {
     int n, cap;
     int open; /* whose lines these are, or -1 */
     int line;
+    bool acs;                 /* the register of ACS was named */
     pipc__text_asked_t asked; /* by setpci, in the line before */
     pipc__link_word_t file;   /* of sysfs, whose text is the next line; or none */
     pipc__smi_t smi;
@@ -135,6 +136,14 @@ static pipc_status_t take_prose(reader_t *r, const char *from, pipc__error_t *er
     return PIPC_OK;
 }
 
+static bool take_acs(pipc__text_entry_t *e, long value)
+{
+    if (value < 0 || value >= 0xffff)
+        return false;
+    e->fact.more.acs = (int)value;
+    return e->relevant = true;
+}
+
 /* What setpci printed, in the line after its command. */
 static bool take_answer(reader_t *r, const char *line)
 {
@@ -144,15 +153,13 @@ static bool take_answer(reader_t *r, const char *line)
     r->asked = PIPC__ASKED_NOTHING;
     if (value < 0 || r->open < 0)
         return false;
-    pipc__fact_t *f = &r->list[r->open].fact;
-    if (asked == PIPC__ASKED_VENDOR && (value == 0xffff || value == 0xffffffff))
-        f->answer = PIPC__LOST;
-    else if (asked == PIPC__ASKED_ACS && value < 0xffff)
-        f->more.acs = (int)value;
-    else
+    pipc__text_entry_t *e = &r->list[r->open];
+    if (asked == PIPC__ASKED_ACS)
+        take_acs(e, value);
+    if (asked != PIPC__ASKED_VENDOR || (value != 0xffff && value != 0xffffffff))
         return true;
-    r->list[r->open].relevant = true;
-    return true;
+    e->fact.answer = PIPC__LOST;
+    return e->relevant = true;
 }
 
 static pipc_status_t take_word(reader_t *r, const pipc__link_word_t *word, const char *text,
@@ -202,6 +209,7 @@ static pipc_status_t one_line(reader_t *r, char *line, const char *from, pipc__e
 
     r->line++;
     line = pipc__text_plain(line);
+    r->acs |= strstr(line, "ECAP_ACS+") != NULL;
     if (pipc__text_tells_acs(line))
         return take_prose(r, from, err);
     if (take_answer(r, line))
@@ -225,6 +233,9 @@ static pipc_status_t one_line(reader_t *r, char *line, const char *from, pipc__e
     const char *text = pipc__text_address(line, &addr);
     if (text && (st = open_device(r, addr, text, from, err)))
         return st;
+    /* A loop over all ports prints addresses and values: "40:01.1 001d" */
+    if (text && r->acs && take_acs(&r->list[r->open], pipc__text_answer(text)))
+        return PIPC_OK;
     if (r->open < 0 || r->list[r->open].addr.domain < 0)
         return nameless(r, line, from, err);
     pipc__text_registers(&r->list[r->open], text ? text : line);

@@ -12,17 +12,33 @@ typedef struct bit {
 } bit_t;
 
 static const bit_t corrected[] = {
-    {PIPC__CE_RECEIVER, "receiver error"}, {PIPC__CE_BAD_TLP, "bad TLP"},
-    {PIPC__CE_BAD_DLLP, "bad DLLP"},       {PIPC__CE_ROLLOVER, "replay rollover"},
-    {PIPC__CE_TIMEOUT, "replay timeout"},  {PIPC__CE_ADVISORY, "advisory"},
+    {PIPC__CE_RECEIVER, "receiver error"},
+    {PIPC__CE_BAD_TLP, "bad TLP"},
+    {PIPC__CE_BAD_DLLP, "bad DLLP"},
+    {PIPC__CE_ROLLOVER, "replay rollover"},
+    {PIPC__CE_TIMEOUT, "replay timeout"},
+    {PIPC__CE_ADVISORY, "advisory"},
+    {1 << 14, "internal"},
+    {1 << 15, "header log overflow"},
 };
 static const bit_t uncorrected[] = {
-    {1 << 4, "data link protocol"},     {1 << 5, "surprise down"},
-    {1 << 12, "poisoned TLP"},          {1 << 13, "flow control"},
-    {1 << 14, "completion timeout"},    {1 << 15, "completer abort"},
-    {1 << 16, "unexpected completion"}, {1 << 17, "receiver overflow"},
-    {1 << 18, "malformed TLP"},         {1 << 19, "ECRC"},
-    {1 << 20, "unsupported request"},   {1 << 21, "ACS violation"},
+    {1 << 4, "data link protocol"},
+    {1 << 5, "surprise down"},
+    {1 << 12, "poisoned TLP"},
+    {1 << 13, "flow control"},
+    {1 << 14, "completion timeout"},
+    {1 << 15, "completer abort"},
+    {1 << 16, "unexpected completion"},
+    {1 << 17, "receiver overflow"},
+    {1 << 18, "malformed TLP"},
+    {1 << 19, "ECRC"},
+    {1 << 20, "unsupported request"},
+    {1 << 21, "ACS violation"},
+    {1 << 22, "internal"},
+    {1 << 23, "blocked TLP"},
+    {1 << 24, "blocked atomic"},
+    {1 << 25, "blocked TLP prefix"},
+    {1 << 26, "blocked poisoned TLP"},
 };
 static const bit_t redirects[] = {
     {PIPC__ACS_REQUEST, "requests"},

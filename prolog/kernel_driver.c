@@ -12,8 +12,9 @@
 
 #include "prolog/kernel_line.h"
 
-#define RECOVERY 154 /* "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"  \
-                      */
+#define RECOVERY                                                                                   \
+    154 /* "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"               \
+         */
 
 /* "Xid (PCI:0000:41:00): 79": the address has no function there. */
 static bool xid(pipc__kernel_log_t *log, const char *line)
@@ -52,7 +53,7 @@ static const struct {
     {"lost from the bus", PIPC__EVENT_OFF_BUS},
     {"evice recovery failed", PIPC__EVENT_UNRECOVERED}, /* device, before 5.x Device */
     {"GPU is lost", PIPC__EVENT_OFF_BUS},               /* as nvidia-smi says it */
-    {"Unable to determine the device handle", PIPC__EVENT_LOST},
+    {"Unable to determine the device handle", PIPC__EVENT_OFF_BUS},
     {"RmInitAdapter failed", PIPC__EVENT_NO_START},
     {"rm_init_adapter failed", PIPC__EVENT_NO_START},
     {"Fatal error during GPU init", PIPC__EVENT_NO_START},
@@ -97,8 +98,11 @@ bool pipc__kernel_take_driver(pipc__kernel_log_t *log, const char *line)
         const char *at = strstr(line, table[i].words);
         if (!at)
             continue;
+        pipc__event_t *e = NULL;
         if (!counts_none(line, at) && name_of(log, line, name))
-            pipc__kernel_count(log, name, table[i].kind, 0);
+            e = pipc__kernel_count(log, name, table[i].kind, 0);
+        if (e)
+            e->companion = pipc__kernel_of_companion(line);
         return true;
     }
     return false;

@@ -18,6 +18,9 @@ bool pipc__kernel_take_iommu(pipc__kernel_log_t *log, const char *line);
 /* What drivers of GPUs say. */
 bool pipc__kernel_take_driver(pipc__kernel_log_t *log, const char *line);
 
+/* Is the line by a driver for sound or USB? */
+bool pipc__kernel_of_companion(const char *line);
+
 /* When a line was written, as far as it says so. */
 pipc__event_time_t pipc__kernel_time(const char *line);
 

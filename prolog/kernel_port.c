@@ -22,7 +22,7 @@
 #define CORRECTED_ALONE                                                                            \
     (PIPC__CE_RECEIVER | PIPC__CE_BAD_TLP | PIPC__CE_BAD_DLLP | PIPC__CE_ROLLOVER)
 
-static bool of_companion(const char *line)
+bool pipc__kernel_of_companion(const char *line)
 {
     return strstr(line, "snd_") || strstr(line, "xhci") || strstr(line, "ucsi");
 }
@@ -82,7 +82,7 @@ static bool bus_error(pipc__kernel_log_t *log, const char *line)
     log->announced[0] = '\0';
     log->kind = kind_of(severity + strlen(words));
     pipc__event_t *e = pipc__kernel_count(log, name, log->kind, 0);
-    if (e && of_companion(line))
+    if (e && pipc__kernel_of_companion(line))
         e->companion = true;
     return true;
 }
@@ -163,7 +163,9 @@ static bool retrained(pipc__kernel_log_t *log, const char *line)
 {
     char name[PIPC__FACT_NAME_MAX];
 
-    if (!strcasestr(line, "retrain") || !strcasestr(line, "link") || !pipc__kernel_name(line, name))
+    if (!strcasestr(line, "retrain") || !strcasestr(line, "link") ||
+        strstr(line, "[drm") || /* a screen's */
+        !pipc__kernel_name(line, name))
         return false;
     pipc__kernel_count(log, name, PIPC__EVENT_RETRAINED, 0);
     return true;

@@ -79,7 +79,7 @@ static const char *address_at(const char *text, pipc__pci_addr_t *addr, bool *do
     if (n < 7 || n >= sizeof(word) || (text[n] && !strchr(BLANK, text[n])))
         return NULL;
     memcpy(word, text, n);
-    word[n] = '\0';
+    word[n - (word[n - 1] == ':')] = '\0'; /* "41:00.0: ", as people write lists */
     const char *colon = strchr(word, ':');
     *domain = colon && strchr(colon + 1, ':');
     return pipc__pci_parse(word, addr) ? text + n : NULL;
@@ -145,7 +145,8 @@ bool pipc__text_command(const char *line, pipc__pci_addr_t *addr, pipc__text_ask
 
 long pipc__text_answer(const char *line)
 {
-    const char *start = line + strspn(line, BLANK);
+    const char *start = line + strspn(line, BLANK "=");
+    start += strncmp(start, "0x", 2) == 0 ? 2 : 0;
     size_t n = strspn(start, HEX);
 
     if ((n != 4 && n != 8) || start[n + strspn(start + n, BLANK)] != '\0')

@@ -27,7 +27,7 @@ typedef enum pipc__text_asked {
  * of this device, the next one the answer to what setpci asked. */
 bool pipc__text_command(const char *line, pipc__pci_addr_t *addr, pipc__text_asked_t *asked);
 
-/* A line that is nothing but a number of setpci's, "001d"; -1 for what is none. */
+/* A text that is nothing but a number of setpci's, "001d", "= 0x001d"; -1 for what is none. */
 long pipc__text_answer(const char *line);
 
 #endif

@@ -75,15 +75,40 @@ static const flag_t acs_flags[] = {
     {"DirectTrans", 1 << 6},
 };
 static const flag_t ce_flags[] = {
-    {"RxErr", PIPC__CE_RECEIVER},       {"BadTLP", PIPC__CE_BAD_TLP},
-    {"BadDLLP", PIPC__CE_BAD_DLLP},     {"Rollover", PIPC__CE_ROLLOVER},
-    {"Timeout", PIPC__CE_TIMEOUT},      {"AdvNonFatalErr", PIPC__CE_ADVISORY},
+    {"RxErr", PIPC__CE_RECEIVER},
+    {"BadTLP", PIPC__CE_BAD_TLP},
+    {"BadDLLP", PIPC__CE_BAD_DLLP},
+    {"Rollover", PIPC__CE_ROLLOVER},
+    {"Timeout", PIPC__CE_TIMEOUT},
+    {"AdvNonFatalErr", PIPC__CE_ADVISORY},
     {"NonFatalErr", PIPC__CE_ADVISORY}, /* before pciutils 3.9 */
+    {"CorrIntErr", 1 << 14},
+    {"HeaderOF", 1 << 15},
 };
 static const flag_t ue_flags[] = {
-    {"DLP", 1 << 4},      {"SDES", 1 << 5},       {"TLP", 1 << 12},      {"FCP", 1 << 13},
-    {"CmpltTO", 1 << 14}, {"CmpltAbrt", 1 << 15}, {"UnxCmplt", 1 << 16}, {"RxOF", 1 << 17},
-    {"MalfTLP", 1 << 18}, {"ECRC", 1 << 19},      {"UnsupReq", 1 << 20}, {"ACSViol", 1 << 21},
+    {"DLP", 1 << 4},
+    {"SDES", 1 << 5},
+    {"TLP", 1 << 12},
+    {"FCP", 1 << 13},
+    {"CmpltTO", 1 << 14},
+    {"CmpltAbrt", 1 << 15},
+    {"UnxCmplt", 1 << 16},
+    {"RxOF", 1 << 17},
+    {"MalfTLP", 1 << 18},
+    {"ECRC", 1 << 19},
+    {"UnsupReq", 1 << 20},
+    {"ACSViol", 1 << 21},
+    /* since pciutils 3.10 */
+    {"UncorrIntErr", 1 << 22},
+    {"BlockedTLP", 1 << 23},
+    {"AtomicOpBlocked", 1 << 24},
+    {"TLPBlockedErr", 1 << 25},
+    {"PoisonTLPBlocked", 1 << 26},
+    {"DMWrReqBlocked", 1 << 27},
+    {"IDECheck", 1 << 28},
+    {"MisIDETLP", 1 << 29},
+    {"PCRC_CHECK", 1 << 30},
+    {"TLPXlatBlocked", 1u << 31},
 };
 
 /* What is on, as LnkCtl has it: what LnkCap has behind the same word can be on. */
@@ -156,10 +181,13 @@ static int acs_of_setpci(const char *line)
 static void take_errors(pipc__text_entry_t *e, const char *line)
 {
     const char *at;
+    unsigned int value;
     int acs = acs_of_setpci(line);
 
     if ((at = after(line, "ACSCtl:")))
         acs = (int)FLAGS(at, acs_flags);
+    else if ((at = after(line, "ACSCtl")) && *at == '=' && sscanf(at, "= 0x%4x", &value) == 1)
+        acs = value < 0xffff ? (int)value : -1;
     if (acs >= 0) {
         e->fact.more.acs = acs;
         e->relevant = true;

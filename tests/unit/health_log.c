@@ -96,6 +96,7 @@ static const said_t table[] = {
      NULL},
     {"trained anew", AER "broken device, retraining non-functional downstream link at 2.5GT/s\n",
      "warn 0000:16:02.0:PCI019", "its link had to be trained anew"},
+    {"a screen's link", "amdgpu 0000:03:00.0: [drm] retraining DP link\n", "unknown", NULL},
     {"narrow when it started",
      "pci 0000:17:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link at "
      "0000:16:02.0 (capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)\n",
@@ -207,6 +208,9 @@ static const said_t table[] = {
      "warn 0000:41:00.0:PCI023", NULL},
     {"did not start", "NVRM: GPU 0000:41:00.0: RmInitAdapter failed! (0x24:0xffff:1220)\n",
      "warn 0000:41:00.0:PCI023", "its driver could not start it"},
+    {"nvidia-smi, newer",
+     "Unable to determine the device handle for GPU0000:0A:00.0: Unknown Error\n",
+     "drain 0000:0a:00.0:PCI002", NULL},
     {"nvidia-smi",
      "Unable to determine the device handle for GPU 0000:41:00.0: GPU is lost.  Reboot the "
      "system\n",
@@ -237,6 +241,10 @@ static const said_t table[] = {
     {"power state",
      "vfio-pci 0000:88:00.0: Unable to change power state from D3cold to D0, device inaccessible\n",
      "warn 0000:88:00.0:PCI019", NULL},
+    {"a USB controller's, as when a dock is unplugged",
+     "xhci_hcd 0000:3b:00.0: can't change power state from D3cold to D0 (config space "
+     "inaccessible)\n",
+     "note 0000:3b:00.0:PCI019", NULL},
     {"power state, before 5.6",
      "nvidia 0000:88:00.0: Refused to change power state, currently in D3\n",
      "warn 0000:88:00.0:PCI019", NULL},

@@ -150,6 +150,9 @@ static const pasted_t pasted[] = {
     {"uncorrected at some time never drains",
      CARD("41", FULL) "UESta: DLP- SDES+ TLP- FCP- CmpltTO+ CmpltAbrt-\n",
      "warn 0000:41:00.0:PCI016 0000:41:00.0:PCI011"},
+    {"an internal error, of newer lspci",
+     CARD("41", FULL) "UESta: DLP- SDES- ACSViol- UncorrIntErr+ BlockedTLP- AtomicOpBlocked-\n",
+     "warn 0000:41:00.0:PCI016 0000:41:00.0:PCI011"},
     {"of a sound function",
      CARD("41", FULL) "41:00.1 Audio device: NVIDIA [10de:10f2]\nCESta: BadTLP+ Timeout+\n",
      "note 0000:41:00.0:PCI011 0000:41:00.1:PCI016"},
@@ -303,6 +306,13 @@ static const pasted_t pasted[] = {
      "# setpci -s 41:00.0 VENDOR_ID.w\nffff\n# setpci -s 42:00.0 VENDOR_ID.w\n10de\n"
      "$ sudo setpci -s 40:01.1 ECAP_ACS+0x6.w\n001d\n",
      "drain 0000:41:00.0:PCI002 0000:40:01.1:PCI015 node:PCI013"},
+    {"a loop over all ports",
+     "setpci -s $BDF ECAP_ACS+0x6.w\n40:01.1 001d\n40:01.2: 0000\n0000:40:01.3 = 0x0004\n40:01.4 "
+     "ffff\n",
+     "warn 0000:40:01.1:PCI015 0000:40:01.3:PCI015 node:PCI013"},
+    {"a number without a name", "40:01.1 001d\n", "note node:PCI013"},
+    {"by the register's name", "0000:40:01.1 ACSCtl = 0x001d\n0000:40:01.2 ACSCtl=0x0001\n",
+     "warn 0000:40:01.1:PCI015 node:PCI013"},
     {"setpci that writes is no question", "setpci -s 41:00.0 VENDOR_ID.w=0000\nffff\n", "fails"},
     {"files of sysfs",
      "==> /sys/bus/pci/devices/0000:41:00.0/current_link_width <==\n8\n\n"
