@@ -19,6 +19,9 @@ pipc_status_t pipc__topo_matrix(pipc__topo_t **topo, const char *path, pipc__err
 /* The text of lspci -x, -xxx or -xxxx. */
 pipc_status_t pipc__topo_dump(pipc__topo_t **topo, const char *path, pipc__error_t *err);
 
+/* The text of lspci -tv. */
+pipc_status_t pipc__topo_lspci_tree(pipc__topo_t **topo, const char *path, pipc__error_t *err);
+
 /* What pcie-ipc-topo --json wrote. The source's name is the one that stands in it. */
 pipc_status_t pipc__topo_json_file(pipc__topo_t **topo, const char *path, pipc__error_t *err);
 

@@ -38,6 +38,8 @@ libpipc_topofiles_la_SOURCES = \
 	runtime/topo/json_read.c \
 	runtime/topo/layout.c runtime/topo/layout.h \
 	runtime/topo/link.c runtime/topo/link.h \
+	runtime/topo/lspci_names.c \
+	runtime/topo/lspci_tree.c runtime/topo/lspci_tree.h \
 	runtime/topo/match.c runtime/topo/match.h \
 	runtime/topo/matrix.c runtime/topo/matrix.h \
 	runtime/topo/matrix_read.c \

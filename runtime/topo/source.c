@@ -18,6 +18,7 @@ const pipc__cli_option_t pipc__source_options[] = {
     {"topo-m", "FILE", "read the text of nvidia-smi topo -m", ID(PIPC__SOURCE_TOPO_M)},
     {"sysroot", "DIR", "read a captured machine: DIR holds sys and proc", ID(PIPC__SOURCE_SYSROOT)},
     {"dump", "FILE", "read the text that lspci -xxxx wrote", ID(PIPC__SOURCE_DUMP)},
+    {"lspci-tree", "FILE", "read the text that lspci -tv wrote", ID(PIPC__SOURCE_LSPCI_TREE)},
     {"topo-json", "FILE", "read what pcie-ipc-topo --json wrote", ID(PIPC__SOURCE_JSON)},
     {"synthetic", "TEXT", "describe a machine, as in \"2x[sw:4gpu+1nic]\"",
      ID(PIPC__SOURCE_SYNTHETIC)},
@@ -64,6 +65,8 @@ pipc_status_t pipc__topo_load(pipc__topo_t **topo, const pipc__source_t *source,
         return pipc__topo_matrix(topo, source->text, err);
     case PIPC__SOURCE_DUMP:
         return pipc__topo_dump(topo, source->text, err);
+    case PIPC__SOURCE_LSPCI_TREE:
+        return pipc__topo_lspci_tree(topo, source->text, err);
     case PIPC__SOURCE_JSON:
         return pipc__topo_json_file(topo, source->text, err);
     }
@@ -107,6 +110,17 @@ static bool has_hex_line(const char *text)
     return false;
 }
 
+/* Is there a line "-[0000:00]-..." or "-+-[0000:00]-..."? */
+static bool has_tree_line(const char *text)
+{
+    for (const char *p = text; p; p = (p = strchr(p, '\n')) ? p + 1 : NULL) {
+        p += strspn(p, " >");
+        if (strncmp(p, "-[", 2) == 0 || strncmp(p, "-+-[", 4) == 0)
+            return true;
+    }
+    return false;
+}
+
 pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc__error_t *err)
 {
     pipc_status_t status;
@@ -129,6 +143,8 @@ pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc_
         source->kind = PIPC__SOURCE_NCCL_XML;
     else if (has_hex_line(text))
         source->kind = PIPC__SOURCE_DUMP;
+    else if (has_tree_line(text))
+        source->kind = PIPC__SOURCE_LSPCI_TREE;
     else if (strstr(text, "GPU0"))
         source->kind = PIPC__SOURCE_TOPO_M;
     else
@@ -137,7 +153,7 @@ pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc_
     if (source->kind == PIPC__SOURCE_LIVE)
         return pipc__fail(
             err, PIPC_ERR_INVALID,
-            "%s: neither hwloc's XML, NCCL's XML, nvidia-smi topo -m, lspci -xxxx nor "
+            "%s: neither hwloc's XML, NCCL's XML, nvidia-smi topo -m, lspci -xxxx or -tv nor "
             "pcie-ipc-topo --json",
             path);
     return PIPC_OK;

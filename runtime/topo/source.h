@@ -30,7 +30,8 @@ typedef enum pipc__source_kind {
     PIPC__SOURCE_NCCL_XML,
     PIPC__SOURCE_TOPO_M,
     PIPC__SOURCE_DUMP,
-    PIPC__SOURCE_JSON
+    PIPC__SOURCE_JSON,
+    PIPC__SOURCE_LSPCI_TREE
 } pipc__source_kind_t;
 
 typedef struct pipc__source { /* zeroed: the live machine */
@@ -41,8 +42,8 @@ typedef struct pipc__source { /* zeroed: the live machine */
 /* Exit statuses of a tool that could not load its topology. */
 enum { PIPC__EXIT_LIVE = 1, PIPC__EXIT_FILE = 2 };
 
-/* --hwloc-xml, --nccl-xml, --topo-m, --sysroot, --dump, --topo-json, --synthetic; ids from
- * 0x1000. */
+/* --hwloc-xml, --nccl-xml, --topo-m, --sysroot, --dump, --lspci-tree, --topo-json, --synthetic; ids
+ * from 0x1000. */
 extern const pipc__cli_option_t pipc__source_options[];
 
 /* Take one of them into @source, zeroed at first; as pipc__cli_t.take, a second one is refused as
@@ -57,8 +58,8 @@ pipc_status_t pipc__topo_load(pipc__topo_t **topo, const pipc__source_t *source,
                               pipc__error_t *err);
 
 /* What kind of source a path is, by what it holds, for words like those of --compare A B: a folder
- * is a captured machine; a file is hwloc's XML, NCCL's XML, nvidia-smi's matrix, a dump or our
- * JSON. *source borrows @path. PIPC_ERR_INVALID when it is none of them. */
+ * is a captured machine; a file is hwloc's XML, NCCL's XML, nvidia-smi's matrix, a dump, lspci's
+ * tree or our JSON. *source borrows @path. PIPC_ERR_INVALID when it is none of them. */
 pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc__error_t *err);
 
 /* The exit status for a pipc__topo_load() that returned @st: 64 for a wrong synthetic line, 1 for

@@ -157,10 +157,10 @@ static void help_and_version(void **state)
     assert_int_equal(parse("-V", stdout, out), 0);
     assert_int_equal(parse("-q --help --moon", stdout, out), 0);
     assert_int_equal(strncmp(out, "Usage: tool [OPTION...] [WORD]\nThis does things.\n\n", 45), 0);
-    assert_non_null(strstr(out, "\n  -n, --number=N        a number\n"));
-    assert_non_null(strstr(out, "\n      --long-only=X     no letter\n"));
+    assert_non_null(strstr(out, "\n  -n, --number=N         a number\n"));
+    assert_non_null(strstr(out, "\n      --long-only=X      no letter\n"));
     assert_non_null(strstr(out, "\n\nTopology:\n      --hwloc-xml=FILE  "));
-    assert_non_null(strstr(out, "\n  -h, --help            print this and exit\n"));
+    assert_non_null(strstr(out, "\n  -h, --help             print this and exit\n"));
     assert_non_null(strstr(out, "\n\nExit status: 0.\n"));
 }
 

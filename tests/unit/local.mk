@@ -447,7 +447,7 @@ tests_unit_sim_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo_sources tests/unit/topo_nccl tests/unit/topo_matrix \
-	tests/unit/topo_hwloc tests/unit/cli
+	tests/unit/topo_hwloc tests/unit/topo_lspci tests/unit/cli
 endif
 TOPO_FILES_LIBS = libpipc-topotest.la libpipc-topofiles.la $(CMOCKA_LIBS)
 tests_unit_topo_sources_SOURCES = tests/unit/topo_sources.c tests/unit/topo_nccl_text.h
@@ -459,6 +459,9 @@ tests_unit_topo_nccl_LDADD = $(TOPO_FILES_LIBS)
 tests_unit_topo_matrix_SOURCES = tests/unit/topo_matrix.c
 tests_unit_topo_matrix_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_matrix_LDADD = $(TOPO_FILES_LIBS)
+tests_unit_topo_lspci_SOURCES = tests/unit/topo_lspci.c
+tests_unit_topo_lspci_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_lspci_LDADD = $(TOPO_FILES_LIBS)
 tests_unit_topo_hwloc_SOURCES = tests/unit/topo_hwloc.c tests/unit/topo_nccl_text.h
 tests_unit_topo_hwloc_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_hwloc_LDADD = $(TOPO_FILES_LIBS)

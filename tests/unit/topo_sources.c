@@ -253,6 +253,7 @@ static void a_file_tells_what_it_is(void **state)
          PIPC__SOURCE_NCCL_XML},
         {"\tGPU0\tGPU1\nGPU0\t X \tPIX\n", PIPC__SOURCE_TOPO_M},
         {dump, PIPC__SOURCE_DUMP},
+        {"$ lspci -tv\n-+-[0000:e0]-+-00.0  Intel GPU0\n", PIPC__SOURCE_LSPCI_TREE},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         put_topo_file(cases[i].input, strlen(cases[i].input));
