@@ -2,7 +2,8 @@
 noinst_LTLIBRARIES += libpipc-rail.la
 libpipc_rail_la_SOURCES = \
 	runtime/rail/rail.h \
-	runtime/rail/schedule.c runtime/rail/schedule.h
+	runtime/rail/schedule.c runtime/rail/schedule.h \
+	runtime/rail/silence.c runtime/rail/silence.h
 if HAVE_UCX
 libpipc_rail_la_SOURCES += \
 	runtime/rail/ucx.c \

@@ -101,7 +101,8 @@ static void close_peers(pipc__ucx_net_t *net)
     for (int i = 0; i < net->nodes; i++)
         if (net->peers[i]) {
             pipc__ucx_drop_endpoint(net, net->peers[i]->ep);
-            pipc__ucx_drop_endpoint(net, net->peers[i]->watch);
+            for (int k = 0; k < PIPC__WATCHES; k++)
+                pipc__ucx_drop_endpoint(net, net->peers[i]->watches[k].ep);
         }
     net->deaf = true;
     if (net->control)

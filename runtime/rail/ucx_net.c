@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#define FRESH_MSEC 2000 /* who was heard since is there, whatever became of an idle connection */
 #define REASON_MSEC 100 /* how long a better reason than a closed connection is waited for */
 #define AT_ONCE 4
 #define WATCH_TURNS 256 /* calls of progress per look at the watch: it is no hurry */
@@ -67,20 +66,24 @@ void pipc__ucx_net_missed(pipc__ucx_peer_t *peer)
         lost(peer);
 }
 
-/* The watch's connection broke. If the peer was heard since it was a bad moment: another one. */
+/* What broke of the watches is dropped, to be laid anew, and the node may be silent by now. */
 static void unwatched(pipc__ucx_net_t *net, pipc__ucx_peer_t *p)
 {
-    ucs_status_t why = p->unwatched;
+    int64_t now = pipc__ucx_now_msec();
+    ucs_status_t why = UCS_OK;
 
-    pipc__ucx_drop_endpoint(net, p->watch);
-    p->watch = NULL;
-    p->unwatched = UCS_OK;
-    if (p->broken || p->left)
-        return;
-    if (pipc__ucx_now_msec() - p->heard < FRESH_MSEC) {
-        pipc__ucx_watch(p);
-        return;
+    for (int i = 0; i < PIPC__WATCHES; i++) {
+        pipc__ucx_watch_t *w = &p->watches[i];
+        if (!w->ep || !w->broken)
+            continue;
+        why = w->broken;
+        pipc__ucx_drop_endpoint(net, w->ep);
+        w->ep = NULL;
+        net->unlaid++;
+        pipc__silence_broke(&p->silence, i, &net->looks, now);
     }
+    if (!why || p->broken || p->left || !pipc__is_silent(&p->silence, p->heard, now))
+        return;
     p->broken = why;
     p->silent = true;
 }
@@ -92,8 +95,17 @@ static void look(pipc__ucx_net_t *net)
     if (net->told.status)
         pipc__ucx_net_tell(net, net->told.status, net->told.text);
     for (int i = 0; i < net->nodes; i++)
-        if (net->peers[i] && net->peers[i]->unwatched)
+        if (net->peers[i])
             unwatched(net, net->peers[i]);
+}
+
+static void lay_anew(pipc__ucx_net_t *net)
+{
+    for (int i = 0; i < net->nodes; i++) {
+        pipc__ucx_peer_t *p = net->peers[i];
+        if (p && !p->broken && !p->left)
+            pipc__ucx_watch(p);
+    }
 }
 
 /* --- turns ----------------------------------------------------------------------------------- */
@@ -118,12 +130,22 @@ void pipc__ucx_work_all(pipc__ucx_net_t *net)
     pipc__ucx_work(&net->porch);
 }
 
+/* What broke before is found in here alone, so that its age is known. */
+static void work_on_watches(pipc__ucx_net_t *net)
+{
+    pipc__looks_at(&net->looks, pipc__ucx_now_msec());
+    net->fresh -= net->fresh > 0;
+    if (net->unlaid > 0)
+        lay_anew(net);
+    pipc__ucx_work(&net->watch);
+    pipc__ucx_work(&net->porch);
+}
+
 void pipc__ucx_net_progress(pipc__ucx_net_t *net)
 {
-    if (net->turns++ % WATCH_TURNS == 0)
-        pipc__ucx_work_all(net);
-    else
-        pipc__ucx_work(&net->data);
+    pipc__ucx_work(&net->data);
+    if (net->turns++ % WATCH_TURNS == 0 || net->fresh)
+        work_on_watches(net);
     pipc__ucx_listen(net);
     if (net->stirred)
         look(net);
@@ -135,8 +157,7 @@ static ucs_status_t arm(pipc__ucx_net_t *net)
 {
     ucs_status_t st = net->lib.worker_arm(net->data.worker);
 
-    pipc__ucx_work(&net->watch);
-    pipc__ucx_work(&net->porch);
+    work_on_watches(net);
     if (!st && net->watch.worker)
         st = net->lib.worker_arm(net->watch.worker);
     if (!st && net->porch.worker)

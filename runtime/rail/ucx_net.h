@@ -3,7 +3,8 @@
  * A node's end has three UCX workers:
  *
  *     data     carries the jobs, by whatever transports UCX chooses
- *     watch    tcp alone: connects to the porch of each peer that data reaches by tcp; idle then
+ *     watch    tcp alone: connects to the porch of each peer that data reaches by tcp, several
+ *              times; idle then (silence.h)
  *     porch    tcp alone: where the watches of others connect to
  *
  * The death of a process closes its connections: noticed at once. A node or cable that is gone is
@@ -19,6 +20,7 @@
 #include <stdint.h>
 
 #include "runtime/rail/rail.h"
+#include "runtime/rail/silence.h"
 #include "runtime/rail/ucx_library.h"
 
 /* Bit 63 of a tag: not a job's. */
@@ -26,20 +28,30 @@
 
 typedef struct pipc__ucx_net pipc__ucx_net_t;
 
+/* An idle connection, there to break. */
+typedef struct pipc__ucx_watch {
+    ucp_ep_h ep;         /* NULL: to be laid */
+    ucs_status_t broken; /* UCS_OK */
+    int64_t laid;        /* msec */
+} pipc__ucx_watch_t;
+
 /* A node that this one may talk to. */
 typedef struct pipc__ucx_peer {
     pipc__ucx_net_t *net;
     int node;
     char *name;
     pipc__rail_address_t *address;
-    ucp_ep_h ep, watch;             /* NULL: none */
-    ucs_status_t broken, unwatched; /* why an endpoint is of no use any more; UCS_OK */
-    bool left;                      /* it has said that it needs nothing any more */
-    bool knows;                     /* that a job failed, and why */
-    bool silent;                    /* broken because its node does not answer */
-    int64_t heard;                  /* msec of the monotonic clock */
-    int64_t missed;                 /* since when a job waits for it in vain; 0: none */
-    void *flush;                    /* request, when closing */
+    ucp_ep_h ep;         /* NULL: none */
+    ucs_status_t broken; /* why it is of no use any more; UCS_OK */
+    pipc__ucx_watch_t watches[PIPC__WATCHES];
+    pipc__silence_t silence;
+    bool watched;   /* by tcp, to a node that has a porch */
+    bool left;      /* it has said that it needs nothing any more */
+    bool knows;     /* that a job failed, and why */
+    bool silent;    /* broken because its node does not answer */
+    int64_t heard;  /* msec of the monotonic clock */
+    int64_t missed; /* since when a job waits for it in vain; 0: none */
+    void *flush;    /* request, when closing */
 } pipc__ucx_peer_t;
 
 typedef struct pipc__ucx_side {
@@ -59,6 +71,9 @@ struct pipc__ucx_net {
     pipc__error_t told;   /* what another node said */
     char last_words[PIPC__ERROR_MAX];
     unsigned int turns, busy;
+    unsigned int fresh;  /* turns in which the watches, which have just been laid, have work */
+    int unlaid;          /* watches that are to be laid */
+    pipc__looks_t looks; /* at the watches */
     bool read;     /* data had nothing left to do in the last turn: all that had come was taken */
     void *control; /* the receive that waits for a control message */
     bool deaf;     /* none waits any more */

@@ -28,7 +28,7 @@ void pipc__ucx_say_to_all(pipc__ucx_net_t *net, enum pipc__ucx_control what, con
 /* Take what control messages have come. */
 void pipc__ucx_listen(pipc__ucx_net_t *net);
 
-/* Lay the idle connection beside one by tcp. */
+/* Lay the idle connections that are missing beside @peer's, if that is by tcp. */
 void pipc__ucx_watch(pipc__ucx_peer_t *peer);
 
 /* At once, whatever is on its way. NULL is allowed. */

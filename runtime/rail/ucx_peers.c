@@ -7,6 +7,9 @@
 
 #include "runtime/rail/schedule.h"
 
+#define AGAIN_MSEC 250  /* at most as often a watch is laid: who refuses it does so at once */
+#define FRESH_TURNS 256 /* of connecting */
+
 /* --- messages -------------------------------------------------------------------------------- */
 
 static ucp_tag_t control_tag(const pipc__ucx_net_t *net, enum pipc__ucx_control what)
@@ -177,11 +180,13 @@ static void broke(void *arg, ucp_ep_h ep, ucs_status_t status)
 {
     pipc__ucx_peer_t *p = arg;
 
-    if (ep == p->watch)
-        p->unwatched = status;
-    else
-        p->broken = status;
     p->net->stirred = true;
+    for (int i = 0; i < PIPC__WATCHES; i++)
+        if (ep == p->watches[i].ep) {
+            p->watches[i].broken = status;
+            return;
+        }
+    p->broken = status;
 }
 
 static ucs_status_t endpoint(pipc__ucx_peer_t *p, pipc__ucx_side_t *side, ucp_ep_h *ep)
@@ -218,9 +223,22 @@ static bool by_tcp(pipc__ucx_peer_t *p)
  * way when the cable goes. */
 void pipc__ucx_watch(pipc__ucx_peer_t *p)
 {
-    p->unwatched = UCS_OK;
-    if (p->net->watch.worker && part_of(p->address, true) && by_tcp(p))
-        endpoint(p, &p->net->watch, &p->watch);
+    pipc__ucx_net_t *net = p->net;
+    int64_t now = pipc__ucx_now_msec();
+
+    for (int i = 0; p->watched && i < PIPC__WATCHES; i++) {
+        pipc__ucx_watch_t *w = &p->watches[i];
+        if (w->ep || (w->laid && now - w->laid < AGAIN_MSEC))
+            continue;
+        w->laid = now;
+        w->broken = UCS_OK;
+        net->fresh = FRESH_TURNS;
+        net->unlaid--;
+        if (endpoint(p, &net->watch, &w->ep)) {
+            net->unlaid++;
+            pipc__silence_broke(&p->silence, i, &net->looks, now);
+        }
+    }
 }
 
 void pipc__ucx_drop_endpoint(pipc__ucx_net_t *net, ucp_ep_h ep)
@@ -245,6 +263,8 @@ static void connect_peer(pipc__ucx_peer_t *p)
     ucs_status_t st = endpoint(p, &p->net->data, &p->ep);
     if (!st) {
         say(p->net, p->ep, PIPC__UCX_HELLO, NULL, 0); /* connects it, whoever sends first later */
+        p->watched = p->net->watch.worker && part_of(p->address, true) && by_tcp(p);
+        p->net->unlaid += p->watched ? PIPC__WATCHES : 0;
         pipc__ucx_watch(p);
         return;
     }

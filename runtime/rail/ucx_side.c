@@ -7,18 +7,19 @@
 #include <unistd.h>
 
 /* What the user has set in the environment stays. An option of the tcp transport is taken by its
- * full name since UCX 1.14, and before without TCP_ (bare); the one that a UCX does not know it
- * ignores. Bare SYN_CNT would overwrite the sizes of 1.13's buffers.
+ * full name since UCX 1.14, and before without TCP_; the one that a UCX does not know it ignores.
  *
  * A connection is made while the caller goes on (CONN_NB): a call to a dead node would block. Of
- * the watch: 1 s idle and 3 answers missing, a second each, are 4 s; 3 tries to connect are 7 s. */
+ * the watch: 1 s idle and 3 answers missing, a second each, are 4 s; 2 tries to connect are 3 s.
+ * Left to the kernel they are 7 and 127 s. UCX up to 1.16 and later takes SYN_CNT for 8 bytes that
+ * are 4: it sets the next option to 0, which is TX_MAX_BUFS, so that nothing could be sent. That
+ * one has to be put right behind it. */
 static const struct option {
     const char *name, *value;
-    bool bare, watch; /* for the watch alone */
+    bool watch; /* for the watch alone */
 } options[] = {
-    {"TCP_CONN_NB", "y", true, false},   {"TCP_KEEPIDLE", "1s", true, true},
-    {"TCP_KEEPINTVL", "1s", true, true}, {"TCP_KEEPCNT", "3", true, true},
-    {"TCP_SYN_CNT", "2", false, true},
+    {"TCP_CONN_NB", "y", false}, {"TCP_KEEPIDLE", "1s", true}, {"TCP_KEEPINTVL", "1s", true},
+    {"TCP_KEEPCNT", "3", true},  {"TCP_SYN_CNT", "1", true},   {"TCP_TX_MAX_BUFS", "-1", true},
 };
 
 static void configure(const pipc__ucx_library_t *lib, ucp_config_t *config, bool watch)
@@ -31,8 +32,7 @@ static void configure(const pipc__ucx_library_t *lib, ucp_config_t *config, bool
         if (getenv(variable) || (o->watch && !watch))
             continue;
         lib->config_modify(config, o->name, o->value);
-        if (o->bare)
-            lib->config_modify(config, o->name + strlen("TCP_"), o->value);
+        lib->config_modify(config, o->name + strlen("TCP_"), o->value);
     }
     if (watch) {
         lib->config_modify(config, "TLS", "tcp");

@@ -637,7 +637,7 @@ tests_unit_gpu_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
 # Rails: who sends what, and the engine over UCX with forked processes as nodes.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/rail_schedule
+check_PROGRAMS += tests/unit/rail_schedule tests/unit/rail_silence
 if HAVE_UCX
 check_PROGRAMS += tests/unit/rail_ucx
 endif
@@ -645,6 +645,9 @@ endif
 tests_unit_rail_schedule_SOURCES = tests/unit/rail_schedule.c
 tests_unit_rail_schedule_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_rail_schedule_LDADD = libpipc-rail.la $(UNIT_LIBS)
+tests_unit_rail_silence_SOURCES = tests/unit/rail_silence.c
+tests_unit_rail_silence_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_rail_silence_LDADD = libpipc-rail.la $(UNIT_LIBS)
 tests_unit_rail_ucx_SOURCES = tests/unit/rail_ucx.c tests/unit/rail_nodes.c tests/unit/rail_nodes.h \
 	tests/unit/ranks.c tests/unit/ranks.h tests/unit/values.c tests/unit/values.h
 tests_unit_rail_ucx_CFLAGS = $(UNIT_CFLAGS)
