@@ -92,7 +92,7 @@ static uint64_t digest_of_nodes(const pipc_comm_t *c)
 {
     uint64_t h = pipc__table_digest(&c->table);
 
-    h = pipc__hash(h, PACKAGE_VERSION, sizeof(PACKAGE_VERSION));
+    h = pipc__hash(h, pipc__package, sizeof(pipc__package));
     return pipc__hash(h, &c->shape.most, sizeof(c->shape.most));
 }
 

@@ -267,6 +267,14 @@ pipc_status_t pipc__ballots_judge(const pipc__ballot_t *all, int n, int self, pi
             return pipc__fail(err, (pipc_status_t)all[k].status, "node %.*s: %.*s",
                               TEXT(all[k].host), TEXT(all[k].reason));
     for (int k = 0; k < n; k++)
+        if (strncmp(all[k].package, mine->package, sizeof(mine->package)))
+            return pipc__fail(
+                err, PIPC_ERR_MISMATCH,
+                "rank %d on %.*s has another pcie-ipc (%.*s) than rank %d on %.*s (%.*s); "
+                "install the same on every node",
+                all[k].rank, TEXT(all[k].host), TEXT(all[k].package), mine->rank, TEXT(mine->host),
+                TEXT(mine->package));
+    for (int k = 0; k < n; k++)
         if (all[k].digest != mine->digest)
             return pipc__fail(
                 err, PIPC_ERR_MISMATCH,
@@ -288,6 +296,7 @@ static void fill_ballot(const pipc__rails_t *r, pipc__ballot_t *b, uint64_t dige
     b->status = (int32_t)own;
     b->rank = first->rank;
     b->digest = digest;
+    memcpy(b->package, pipc__package, sizeof(b->package));
     snprintf(b->host, sizeof(b->host), "%s", first->host);
     snprintf(b->from, sizeof(b->from), "%.*s", (int)sizeof(b->from) - 1, from);
     if (own)

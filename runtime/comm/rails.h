@@ -82,6 +82,7 @@ typedef struct pipc__ballot {
     int32_t status; /* pipc_status_t */
     int32_t rank;   /* of the node's first rank */
     uint64_t digest;
+    char package[16]; /* PACKAGE_VERSION */
     char host[64];
     char from[128];
     char reason[240];

@@ -9,6 +9,9 @@
 #include "config.h"
 #include "runtime/base/file.h"
 
+_Static_assert(sizeof(PACKAGE_VERSION) <= sizeof(pipc__package), "a longer field");
+const char pipc__package[16] = PACKAGE_VERSION;
+
 static uint64_t namespace_inode(const char *name)
 {
     char path[64];
@@ -28,7 +31,7 @@ void pipc__record_fill(pipc__record_t *rec, int rank, int size)
     rec->pid = getpid();
     rec->uid = getuid();
     rec->minor = -1;
-    snprintf(rec->package, sizeof(rec->package), "%s", PACKAGE_VERSION);
+    memcpy(rec->package, pipc__package, sizeof(rec->package));
     if (gethostname(rec->host, sizeof(rec->host)))
         snprintf(rec->host, sizeof(rec->host), "?");
     rec->host[sizeof(rec->host) - 1] = '\0';

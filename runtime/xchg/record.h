@@ -13,11 +13,14 @@
 #include "runtime/base/error.h"
 
 #define PIPC__RECORD_MAGIC 0x43504950u /* "PIPC" in memory on little-endian machines */
-#define PIPC__RECORD_VERSION 5
+#define PIPC__RECORD_VERSION 6
 #define PIPC__RECORD_HANDLE 160
 #define PIPC__RECORD_WAY 128
 #define PIPC__RECORD_GPU 64
 #define PIPC__RECORD_DRIVER 32
+
+/* PACKAGE_VERSION, filled up with zeros: what ranks compare. */
+extern const char pipc__package[16];
 
 /* Fixed widths, no padding, little-endian: every Linux on which CUDA runs is. Versions differ when
  * the layout does; @bytes then still is at the same place. */

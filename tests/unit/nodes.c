@@ -203,13 +203,20 @@ static void votes_are_judged(void **state)
     pipc__error_t err;
 
     (void)state;
+    for (int i = 0; i < 3; i++)
+        memset(all[i].package, '1', sizeof(all[i].package)); /* from another process: no end */
     assert_int_equal(pipc__ballots_judge(all, 3, 1, &err), PIPC_OK);
     all[2].digest = 8;
     snprintf(all[2].from, sizeof(all[2].from), "/etc/x.table");
     assert_int_equal(pipc__ballots_judge(all, 3, 1, &err), PIPC_ERR_MISMATCH);
     assert_non_null(
         strstr(err.text, "rank 8 on n3 has another table (/etc/x.table) than rank 4 on n2"));
-    all[0].status = PIPC_ERR_NOMEM; /* says more than a table does */
+    snprintf(all[0].package, sizeof(all[0].package), "0.2.0"); /* says more than a table does */
+    assert_int_equal(pipc__ballots_judge(all, 3, 1, &err), PIPC_ERR_MISMATCH);
+    assert_non_null(strstr(
+        err.text,
+        "rank 0 on n1 has another pcie-ipc (0.2.0) than rank 4 on n2 (111111111111111); install"));
+    all[0].status = PIPC_ERR_NOMEM; /* says more than either */
     memset(all[0].reason, 'x', sizeof(all[0].reason));
     assert_int_equal(pipc__ballots_judge(all, 3, 1, &err), PIPC_ERR_NOMEM);
     assert_non_null(strstr(err.text, "node n1: xxx"));
