@@ -3,24 +3,46 @@
 # shellcheck disable=SC2016 # the tests' code is for later
 # shellcheck source=tests/cluster/harness.sh
 . "$(dirname "$0")/harness.sh"
+# shellcheck source=tests/cluster/nodes.sh
+. "$cluster_dir/nodes.sh"
 
 grep -q 'define HAVE_UCX 1' "$cluster_build/config.h" ||
     skip_all 'built without UCX: ranks on several nodes are refused (20-allreduce.t)'
-# Jobs of several components are the backfill scheduler's.
-cluster_start NODES=4 GPUS=0 PLUGSTACK=none ISOLATE=net SCHEDULER=backfill
+# Jobs of several components are the backfill scheduler's.  n5 to n9 are for what takes long, beside the rest; the cable of
+# n6 is a relay.
+cluster_start NODES=9 GPUS=0 PLUGSTACK=none ISOLATE=net SCHEDULER=backfill NET_RELAY=n6
 
 test_expect_success 'a node is a network of its own, and the wire counts' '
     srun -N2 -n2 readlink /proc/self/ns/net | sort -u | wc -l | grep -qx 2 &&
     before=$(net_bytes n1) && srun -w n1 -n1 true && test "$(net_bytes n1)" != "$before"'
 
-test_expect_success 'a program builds against the installed headers and library' '
-    gcc -std=c11 -D_GNU_SOURCE -Wall -O2 -o faults "$cluster_dir/faults.c" -I"$cluster_prefix/include" \
-        -L"$cluster_prefix/lib" -Wl,-rpath,"$cluster_prefix/lib" -lpcie-ipc'
+test_expect_success 'a program builds against the installed headers and library' 'build_faults'
 
 # all_zero FILE ROWS: the benchmark's table has ROWS rows and every #wrong in them is 0
 all_zero() {
     awk -v want="$2" '/^ / { rows++; if ($9 != 0 || $13 != 0) bad++ } END { exit !(rows == want && !bad) }' "$1"
 }
+
+# --- late is not dead: what takes long begins here, and is judged at the end
+
+# A network that loses 5 % of all frames each way, and is late by 20 ms.  First random values, bit by bit; then calls with 5 s
+# of silence before each fifth, with nothing but the kernel's questions on the cable.
+lossy() {
+    local job
+    job=$(squeue -h -n lossy -o %A)
+    srun --jobid="$job" -w n5,n6 -N2 -n2 pcie-ipc-bench -b 8 -e 8000 -f 1000 -n 1 -w 0 >lossy.bench 2>&1
+    exec /usr/bin/srun --jobid="$job" -N3 -n12 --ntasks-per-node=4 --no-kill --kill-on-bad-exit=0 -o "$PWD/lossy.%t" \
+        ./faults --until-lost --gap 5 --bytes 10000 2>lossy.err
+}
+
+test_expect_success 'three nodes of their own, and a relay in the cable of one' '
+    salloc -Q --no-shell --exclusive --no-kill -w n5,n6,n7 -N3 -n12 --ntasks-per-node=4 -J lossy && net_relay n6 5 20'
+lossy &
+
+# For longer than the kernel asks on any connection: 4 s on those that watch, 19 s on those of the data.
+test_expect_success 'a job whose second node is stopped for 22 s, with full buffers' '
+    begin slow n8,n9 2 --bytes 16000000 && pids_of n9 >stopped && test -s stopped && kill -STOP $(cat stopped)'
+SECONDS=0
 
 # --- right results: types, operations, sizes, nodes, ranks
 
@@ -121,6 +143,18 @@ chmod +x with_table
 printf '%s\n' 'table 1' 'topology 0' 'gpu cpu' 'build 0.1.0' 'up-to max eager nodes graph nodes' >other.table
 test_expect_success 'nodes with different tables, before the first byte' '
     refused "has another table" srun -N2 -n4 --ntasks-per-node=2 ./with_table pcie-ipc-bench -b 8 -e 8'
+# Another release on the second node: this one, with another version's name in its library.
+cat >with_newer <<'END'
+#!/bin/sh
+test "$SLURM_NODEID" = 0 || export LD_LIBRARY_PATH=$PWD/newer
+exec "$@"
+END
+chmod +x with_newer
+test_expect_success 'nodes with different releases, before the first byte' '
+    version=$(sed -n "s/^#define PACKAGE_VERSION \"\(.*\)\"/\1/p" "$cluster_build/config.h") && mkdir newer &&
+    cp -a "$cluster_prefix"/lib/libpcie-ipc.so.* newer/ && LC_ALL=C sed -i "s/$version/${version%?}x/g" newer/libpcie-ipc.so.*.*.* &&
+    refused "has another pcie-ipc (.*install the same on every node" srun -N2 -n4 --ntasks-per-node=2 ./with_newer ./faults --calls 1 &&
+    grep -q "${version%?}x" refused'
 test_expect_success 'the same table on all of them is taken' '
     PCIE_IPC_TABLE=$PWD/other.table srun -N2 -n4 --ntasks-per-node=2 pcie-ipc-bench -b 8 -e 8 -n 1 >out && all_zero out 1 &&
     grep -q " nodes  " out'
@@ -166,26 +200,67 @@ test_expect_success 'nodes of two kinds get no table but by name' '
 
 # --- what goes over the wire
 
-# wire NODES RANKS BYTES: srun of NODES * RANKS ranks, calls of BYTES; what n1 has sent and got for one of them, and what
-# an all-reduce over NODES nodes has to send: halving and ring send 2 (n - 1) / n of the message, 2 nodes the message
-wire() {
-    local calls=$((64 * 1024 * 1024 / $3)) before after want sent got
-    want=$((2 * ($1 - 1) * $3 / $1))
-    before=$(net_bytes n1)
-    # Nodes by name: the job before may not have left n1 yet.
-    srun -w "n[1-$1]" -N"$1" -n$(($1 * $2)) --ntasks-per-node="$2" ./faults --bytes "$3" --calls "$calls" >out || return
-    after=$(net_bytes n1)
-    sent=$(((${after% *} - ${before% *}) / calls)) got=$(((${after#* } - ${before#* }) / calls))
-    echo "$1 nodes of $2 ranks, $3 bytes: sent $sent, got $got, want $want"
-    test $((sent * 100)) -ge $((want * 99)) -a $((sent * 100)) -le $((want * 103)) &&
-        test $((got * 100)) -ge $((want * 99)) -a $((got * 100)) -le $((want * 103))
+# planned NODES RANKS BYTES: what a node has to send in a call
+planned() {
+    pcie-ipc-plan --topo "1x[sw:$2gpu+1nic]" --nodes "$1" --plan nodes --bytes "$3" --profile cpu --json |
+        awk '/"nic_bytes"/ { printf "%.0f", $2; exit }' # the first: of the plan, not of what it is compared with
 }
 
-for shape in 2x1 2x4 4x2; do
+# within_3 GOT WANT
+within_3() {
+    test $(($1 * 100)) -ge $(($2 * 97)) -a $(($1 * 100)) -le $(($2 * 103))
+}
+
+# wire NODES RANKS BYTES: of calls of BYTES, what n1 has sent and got for one of them is what the plan says
+wire() {
+    local calls=$((32 * 1024 * 1024 / $3)) before after want sent got
+    want=$(planned "$1" "$2" "$3") && before=$(net_payload n1) || return
+    # Nodes by name: the job before may not have left n1 yet.
+    srun -w "n[1-$1]" -N"$1" -n$(($1 * $2)) --ntasks-per-node="$2" ./faults --plan nodes --bytes "$3" --calls "$calls" >out || return
+    after=$(net_payload n1)
+    sent=$(((${after% *} - ${before% *}) / calls)) got=$(((${after#* } - ${before#* }) / calls))
+    echo "$1 nodes of $2 ranks, $3 bytes: sent $sent, got $got, planned $want"
+    within_3 $sent "$want" && within_3 $got "$want"
+}
+
+# Halving and doubling on 2 and 4 nodes, a ring on 3
+for shape in 2x1 2x2 3x1 3x2 4x1 4x2; do
     for bytes in 1048576 16777216; do
         test_expect_success "$shape, $bytes bytes: the wire has what the plan says, within 3 %" "wire ${shape%x*} ${shape#*x} $bytes"
     done
 done
+test_expect_fail 'the plan of another number of nodes would not fit' 'within_3 "$(planned 3 1 1048576)" "$(planned 4 1 1048576)"'
 
+# --- late is not dead: verdicts
+
+for_22_s() {
+    test "$SECONDS" -ge 22
+}
+
+test_expect_success 'the slow node was waited for: nobody has lost anybody in 22 s' '
+    until_true 22 for_22_s && test "$(said slow error)" = 0 && test "$(pids_of n8 | wc -l)" = 2'
+test_expect_success 'and goes on, until it is killed: before that nobody says anything' '
+    kill -CONT $(cat stopped) && sleep 1 && test "$(said slow error)" = 0 &&
+    since=$(now_ms) && kill -KILL $(cat stopped) && named_in_time slow n9 "$since" 5000 0 1; result=$?; end slow; test $result = 0'
+
+# A sum can't be there before what came last has crossed the cable.
+test_expect_success 'with losses and delay sums are right, and take the time that the cable takes' '
+    until_true 30 all_say lossy going 12 && cat lossy.bench && all_zero lossy.bench 2 &&
+    awk "/^ / && (\$6 < 20000 || \$10 < 20000) { exit 1 }" lossy.bench'
+
+# The first rank wrote its only line when it began.
+lossy_for() {
+    test $(($(date +%s) - $(stat -c %Y lossy.0))) -ge "$1"
+}
+test_expect_success 'nobody was lost in a minute, though frames were' '
+    until_true "${LOSSY_SECONDS:-60}" lossy_for "${LOSSY_SECONDS:-60}" && cat lossy.err lossy.[0-9]* && all_say lossy "error\|wrong" 0 &&
+    net_relay n6 5 20 && read -r _ passed dropped _ _ in_passed in_dropped _ < <(net_relayed n6) && echo $passed $dropped $in_passed $in_dropped &&
+    test $passed -gt 1000 -a $dropped -gt 0 -a $in_dropped -gt 0'
+# 4 s that the kernel asks; or, where it was gone before the call, the rest of the silence and 3 s; and a second for last words.
+test_expect_success 'but who loses all of them is: the others name it' '
+    since=$(now_ms) && net_relay n6 100 20 && named_in_time lossy n6 "$since" 10000 0 1 2 3 8 9 10 11'
+
+net_relay n6 0 0
+end_steps
 cluster_stop
 done_testing

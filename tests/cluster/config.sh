@@ -21,6 +21,7 @@ declare -A cluster_default=(
     [SLURM_CONF_EXTRA]='' # lines added to slurm.conf
     [ISOLATE]=none       # net: every node has a network namespace of its own, on a bridge (network.sh); then NODES <= 64
     [NET_RATE]=none      # ISOLATE=net: the rate of each node's wire, as tc has it: 500mbit
+    [NET_RELAY]=none     # ISOLATE=net: a node whose cable may lose and delay what passes (net_relay)
     [DEBUG]=info         # log level of the daemons
 )
 declare -A cluster_option

@@ -6,10 +6,13 @@
  *            [--kill R | --abort R | --exit R]   at half of the calls, rank R does so
  *            [--late R SECONDS]     before the first call, rank R sleeps
  *            [--mismatch R]         rank R asks for another plan than the others
+ *            [--plan NAME]          all ask for it
  *            [--until-lost]         calls without end; the fault is somebody else's
+ *            [--seconds S]          calls for S seconds of rank 0's
+ *            [--gap S]              before each fifth call all ranks are silent for S seconds
  *
  * Each rank prints one line: "rank R: right" (exit 0), "rank R: wrong" (1), or "rank R: error
- * after T ms: TEXT" (3), T from the moment the fault was due; with --until-lost T is the time of day
+ * after T ms: TEXT" (3); with --seconds "right, N calls". T is from the moment the fault was due; with --until-lost T is the time of day
  * in milliseconds, to be compared with when the fault was made, and "rank R: going" comes first.
  */
 #include <errno.h>
@@ -26,9 +29,11 @@
 #endif
 
 static struct {
-    int kill_rank, abort_rank, exit_rank, late_rank, mismatch_rank, late_seconds, calls, hold_pmix, until_lost;
+    int kill_rank, abort_rank, exit_rank, late_rank, mismatch_rank, late_seconds, calls, hold_pmix, until_lost,
+        seconds, gap;
     size_t bytes;
-} want = {-1, -1, -1, -1, -1, 0, 200, 0, 0, 1 << 20};
+    const char *plan;
+} want = {-1, -1, -1, -1, -1, 0, 200, 0, 0, 0, 0, 1 << 20, NULL};
 
 static double now_ms(void)
 {
@@ -56,6 +61,12 @@ static void parse(int argc, char **argv)
             want.abort_rank = more, i++;
         else if (!strcmp(argv[i], "--exit"))
             want.exit_rank = more, i++;
+        else if (!strcmp(argv[i], "--seconds"))
+            want.seconds = more, i++;
+        else if (!strcmp(argv[i], "--gap"))
+            want.gap = more, i++;
+        else if (!strcmp(argv[i], "--plan") && i + 1 < argc)
+            want.plan = argv[++i];
         else if (!strcmp(argv[i], "--mismatch"))
             want.mismatch_rank = more, i++;
         else if (!strcmp(argv[i], "--late") && i + 2 < argc)
@@ -93,43 +104,81 @@ static void misbehave(pipc_comm_t *comm, int rank)
         pipc_comm_abort(comm);
 }
 
+/* With --seconds all ranks have to agree on the last call. */
+static int goes_on(pipc_comm_t *comm, int call, double begun, int *more)
+{
+    int32_t mine = pipc_comm_rank(comm) || now_ms() - begun < want.seconds * 1e3, all = 1;
+
+    *more = want.until_lost || call < want.calls;
+    if (!want.seconds)
+        return 0;
+    if (pipc_allreduce(comm, &mine, &all, 1, PIPC_I32, PIPC_MIN, NULL))
+        return 1;
+    *more = all;
+    return 0;
+}
+
+static void before_call(pipc_comm_t *comm, int call, double *due)
+{
+    int rank = pipc_comm_rank(comm);
+
+    if (call == 1 && want.until_lost) {
+        printf("rank %d: going\n", rank);
+        fflush(stdout);
+    }
+    if (call % 5 == 4)
+        sleep((unsigned int)want.gap);
+    if (call == want.calls / 2) {
+        *due = now_ms();
+        misbehave(comm, rank);
+    }
+}
+
+/* The first element of call @call that is wrong; @n: none. */
+static size_t first_wrong(const float *y, size_t n, int call, int size)
+{
+    float sums[64] = {0};
+
+    for (size_t i = 0; i < 64; i++)
+        for (int r = 0; r < size; r++)
+            sums[i] += (float)((i + (size_t)call + (size_t)r) % 64);
+    for (size_t i = 0; i < n; i++)
+        if (y[i] != sums[i % 64])
+            return i;
+    return n;
+}
+
 static int run(pipc_comm_t *comm)
 {
-    int rank = pipc_comm_rank(comm), size = pipc_comm_size(comm);
-    size_t n = want.bytes / sizeof(float);
+    int rank = pipc_comm_rank(comm), call = 0, more = 1;
+    size_t n = want.bytes / sizeof(float), wrong;
     float *x = malloc(want.bytes + 1), *y = malloc(want.bytes + 1);
-    double begun = now_ms();
+    double begun = now_ms(), due = begun;
 
-    for (int call = 0; call < want.calls || want.until_lost; call++) {
+    while (more) {
         for (size_t i = 0; i < n; i++) {
             x[i] = (float)((i + (size_t)call + (size_t)rank) % 64);
             y[i] = -1;
         }
-        if (call == 1 && want.until_lost) {
-            printf("rank %d: going\n", rank);
-            fflush(stdout);
-        }
-        if (call == want.calls / 2) {
-            begun = now_ms();
-            misbehave(comm, rank);
-        }
+        before_call(comm, call, &due);
         if (pipc_allreduce(comm, x, y, n, PIPC_F32, PIPC_SUM, NULL))
-            return fail(rank, begun);
-        for (size_t i = 0; i < n; i++) {
-            float sum = 0;
-            for (int r = 0; r < size; r++)
-                sum += (float)((i + (size_t)call + (size_t)r) % 64);
-            if (y[i] != sum) {
-                printf("rank %d: wrong at call %d, element %zu\n", rank, call, i);
-                return 1;
-            }
+            return fail(rank, due);
+        wrong = first_wrong(y, n, call, pipc_comm_size(comm));
+        if (wrong < n) {
+            printf("rank %d: wrong at call %d, element %zu\n", rank, call, wrong);
+            return 1;
         }
+        if (goes_on(comm, ++call, begun, &more))
+            return fail(rank, due);
     }
     free(x);
     free(y);
     if (pipc_comm_destroy(comm))
-        return fail(rank, begun);
-    printf("rank %d: right\n", rank);
+        return fail(rank, due);
+    if (want.seconds)
+        printf("rank %d: right, %d calls\n", rank, call);
+    else
+        printf("rank %d: right\n", rank);
     return 0;
 }
 
@@ -147,8 +196,7 @@ int main(int argc, char **argv)
         return 65;
 #endif
     config.backend = PIPC_BACKEND_CPU;
-    if (rank == want.mismatch_rank)
-        config.plan = "one-shot";
+    config.plan = rank == want.mismatch_rank ? "one-shot" : want.plan;
     if (pipc_comm_create(&comm, &config))
         return fail(rank, now_ms());
     if (rank == want.late_rank)
