@@ -20,7 +20,7 @@ TESTS += $(check_PROGRAMS)
 endif
 TESTS += $(LINT_TESTS)
 EXTRA_DIST += $(LINT_TESTS)
-EXTRA_DIST += tests/in-release tests/calibrate tests/cuda12-toolkit tests/measure-cpu tests/measure-gate tests/measure-gpu tests/measure-nodes tests/measure_nodes.py tests/measure_summary.py
+EXTRA_DIST += tests/in-release tests/calibrate tests/cuda12-toolkit tests/measure-cpu tests/measure-gate tests/measure-gpu tests/measure-nodes tests/measure_nodes.py tests/measure_summary.py tests/nodes-all
 
 # The cluster tests as a folder: its files are found by name, not listed.
 EXTRA_DIST += tests/cluster tests/fuzz tests/packages.txt
