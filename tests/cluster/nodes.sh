@@ -62,6 +62,6 @@ named_in_time() {
         until_true 12 grep -q 'error after' "$name.$rank" || { echo "rank $rank says nothing"; return 1; }
         cat "$name.$rank"
         at=$(sed -n 's/.*error after \([0-9]*\) ms.*/\1/p' "$name.$rank")
-        grep 'error after' "$name.$rank" | grep -q " on $node " && test $((at - since)) -le "$most" || { echo "after $((at - since)) ms"; return 1; }
+        grep 'error after' "$name.$rank" | grep -qw "on $node" && test $((at - since)) -le "$most" || { echo "after $((at - since)) ms"; return 1; }
     done
 }
