@@ -37,6 +37,7 @@ typedef struct reader {
     int open; /* whose lines these are, or -1 */
     int line;
     bool acs;                 /* the register of ACS was named */
+    bool doubled;             /* an empty line follows each line, and means nothing */
     pipc__text_asked_t asked; /* by setpci, in the line before */
     pipc__link_word_t file;   /* of sysfs, whose text is the next line; or none */
     pipc__smi_t smi;
@@ -219,7 +220,10 @@ static pipc_status_t one_line(reader_t *r, char *line, const char *from, pipc__e
         return st;
     if (pipc__text_command(line, &addr, &r->asked))
         return open_device(r, addr, NULL, from, err);
-    if (line[strspn(line, " \t")] == '\0' || *line == '#') {
+    bool empty = line[strspn(line, " \t")] == '\0';
+    if (empty && r->doubled)
+        return PIPC_OK;
+    if (empty || *line == '#') {
         r->open = -1;
         return PIPC_OK;
     }
@@ -242,6 +246,19 @@ static pipc_status_t one_line(reader_t *r, char *line, const char *from, pipc__e
     return PIPC_OK;
 }
 
+/* Some mailers and pages put an empty line behind each line. */
+static bool is_doubled(const char *text)
+{
+    int lines = 0, doubled = 0;
+
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+        bool empty = text[strspn(text, " \t")] == '\n';
+        lines += !empty;
+        doubled += !empty && end[1 + strspn(end + 1, " \t")] == '\n';
+    }
+    return lines >= 8 && doubled >= lines - lines / 8;
+}
+
 /* A command whose answer is not there tells nothing. */
 static bool is_something(const reader_t *r)
 {
@@ -254,7 +271,7 @@ static bool is_something(const reader_t *r)
 pipc_status_t pipc__facts_parse(pipc__facts_t *facts, char *text, const char *from,
                                 pipc__error_t *err)
 {
-    reader_t r = {.open = -1, .log = {.facts = facts}};
+    reader_t r = {.open = -1, .log = {.facts = facts}, .doubled = is_doubled(text)};
     pipc_status_t st = PIPC_OK;
 
     memset(facts, 0, sizeof(*facts));

@@ -12,6 +12,9 @@ bool pipc__kernel_take_port(pipc__kernel_log_t *log, const char *line);
 /* The firmware's records: BERT's of the boot before, and those of errors that it handles itself. */
 bool pipc__kernel_take_record(pipc__kernel_log_t *log, const char *line);
 
+/* The same as rasdaemon keeps it. */
+bool pipc__kernel_take_ras(pipc__kernel_log_t *log, const char *line);
+
 /* What an IOMMU refused. */
 bool pipc__kernel_take_iommu(pipc__kernel_log_t *log, const char *line);
 

@@ -129,7 +129,8 @@ pipc_status_t pipc__kernel_log_line(pipc__kernel_log_t *log, const char *line, b
     log->time = pipc__kernel_time(line);
     take_boot(log, line);
     *taken = pipc__kernel_take_record(log, line) || pipc__kernel_take_port(log, line) ||
-             pipc__kernel_take_iommu(log, line) || pipc__kernel_take_driver(log, line);
+             pipc__kernel_take_ras(log, line) || pipc__kernel_take_iommu(log, line) ||
+             pipc__kernel_take_driver(log, line);
     if (strstr(line, "Hypervisor detected: "))
         log->facts->virtual_machine = *taken = true;
     log->facts->log |= *taken;

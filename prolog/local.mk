@@ -48,7 +48,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/judge_deltas.c prolog/judge_errors.c prolog/judge_log.c prolog/judge_node.c prolog/judge_nvml.c \
 	prolog/judging.h \
 	prolog/kernel_driver.c prolog/kernel_iommu.c prolog/kernel_line.h \
-	prolog/kernel_origin.c prolog/kernel_port.c prolog/kernel_record.c prolog/kernel_time.c \
+	prolog/kernel_origin.c prolog/kernel_port.c prolog/kernel_ras.c prolog/kernel_record.c prolog/kernel_time.c \
 	prolog/kernel_log.c prolog/kernel_log.h \
 	prolog/limits.c prolog/limits.h \
 	prolog/links.c prolog/links.h \

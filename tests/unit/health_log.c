@@ -218,6 +218,17 @@ static const said_t table[] = {
     {"of a guest, whose ports are invented",
      "[    0.000000] Hypervisor detected: KVM\n" BUS("Corrected") "\n" STATUS("00000040/00000000"),
      "note 0000:16:02.0:PCI019", NULL},
+    /* rasdaemon */
+    {"corrected",
+     "aer_event: 2026-03-11 10:02:11 +0000 0000:16:02.0 Corrected error: Bad TLP\n"
+     "aer_event: 2026-03-11 10:02:12 +0000 0000:16:02.0 Corrected error: Replay Timer Timeout\n",
+     "warn 0000:16:02.0:PCI019", "the log has corrected errors: bad TLP, replay timeout, 2 times"},
+    {"corrected, and of no matter",
+     "1 2026-03-11 10:02:11 +0000 0000:16:02.0 Corrected error: Receiver Error\n",
+     "note 0000:16:02.0:PCI019", NULL},
+    {"uncorrected",
+     "2 2026-03-11 10:02:11 +0000 0000:16:02.0 Uncorrected (Non-Fatal) error: Completion Timeout\n",
+     "warn 0000:16:02.0:PCI019", "the log has uncorrected errors: of a kind not told"},
     /* the IOMMU */
     {"Intel's IOMMU",
      "[   7.5] DMAR: [DMA Write] Request device [3b:00.0] fault addr 3883fff80000 [fault reason "

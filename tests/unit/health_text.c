@@ -349,6 +349,23 @@ static void texts(void **state)
     }
 }
 
+/* With an empty line behind each: of devices nothing is lost. */
+static void doubled_lines(void **state)
+{
+    static const char text[] = PORT(NARROW) "\n" CARD("41", NARROW);
+    char twice[4096], out[2048];
+    size_t n = 0;
+
+    (void)state;
+    for (const char *p = text; *p && n < sizeof(twice) - 1; p++) {
+        twice[n++] = *p;
+        if (*p == '\n')
+            twice[n++] = '\n';
+    }
+    found(twice, n, out, sizeof(out));
+    assert_string_equal(out, "drain 0000:41:00.0:PCI001 0000:41:00.0:PCI003");
+}
+
 /* A text that is cut anywhere says less, and never that a healthy node is sick. */
 static void cut_anywhere(void **state)
 {
@@ -580,6 +597,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts),
+        cmocka_unit_test(doubled_lines),
         cmocka_unit_test(cut_anywhere),
         cmocka_unit_test(damaged),
         cmocka_unit_test(sizes),
