@@ -137,9 +137,14 @@ if grep -q 'define HAVE_UCX 1' "$build/config.h"; then
     test_expect_success 'one that gives it some' '
         PCIE_IPC_TABLE=$test_dir/some.table hooked ./program plain 4 && [ "$(done_by_nccl 0)" = 5 ] && silent &&
         PCIE_IPC_TABLE=$test_dir/some.table hooked ./program types 4 && [ "$(done_by_nccl 0)" = 4 ] && silent'
+    test_expect_success 'a plan of one node: all ranks have NCCL, and one line says why' '
+        PCIE_IPC_PLAN=two-shot PCIE_IPC_REPORT=summary hooked ./program plain 4; cat err log
+        [ "$(done_by_nccl 0)" = 5 ] && [ "$(done_by_nccl 3)" = 5 ] && grep "no communicator of ours" err &&
+        [ "$(grep -c "NCCL does all of a communicator of 4 ranks: .*for ranks of one node" err)" = 1 ]'
     PCIE_IPC_NODES=split:9
     test_expect_success 'more ranks than a node has are not even asked, but where a plan or table is named' '
-        hooked ./program plain 18 && silent && [ "$(done_by_nccl 0)" = 5 ] && ! grep allgather log &&
+        PCIE_IPC_REPORT=summary hooked ./program plain 18 && [ "$(done_by_nccl 0)" = 5 ] && ! grep allgather log &&
+        grep "several nodes, whose sizes are all NCCL.s" err &&
         PCIE_IPC_PLAN=nodes hooked ./program plain 18 && silent && [ "$(done_by_nccl 0)" = 1 ]'
     unset PCIE_IPC_NODES
 fi
