@@ -15,6 +15,17 @@
 
 /* ---- saying it ----------------------------------------------------------------------------- */
 
+/* Of a text or a dump more of it is what helps, where it was cut. */
+static const char *remedy(const judge_t *j, pipc__code_t code)
+{
+    if (j->advice)
+        return j->advice;
+    if (j->facts->excerpt && !j->facts->virtual_machine &&
+        (code == PIPC__CODE_UNCONFIRMED || code == PIPC__CODE_NO_LINK))
+        return "show all of lspci -vvv, as root: the port above it tells what it should be";
+    return pipc__codes[code].remedy;
+}
+
 void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, const pipc__fact_t *f,
                       const char *expected, const char *fmt, ...)
 {
@@ -34,7 +45,7 @@ void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, cons
     va_end(ap);
     snprintf(x.object, sizeof(x.object), "%s", f ? f->name : "node");
     snprintf(x.expected, sizeof(x.expected), "%s", expected ? expected : "");
-    snprintf(x.remedy, sizeof(x.remedy), "%s", j->advice ? j->advice : pipc__codes[code].remedy);
+    snprintf(x.remedy, sizeof(x.remedy), "%s", remedy(j, code));
     j->status = pipc__findings_add(j->out, &x, j->err);
 }
 
