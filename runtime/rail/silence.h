@@ -11,10 +11,10 @@
  *     watch 1  ------------------------------
  *
  * The node is silent while BROKEN of the WATCHES count and nothing was heard from it otherwise. Not
- * one of them: with 5 % of packets lost each way three answers in a row are missing every quarter
- * of an hour, and there are many connections. Of four, three within 4 s: once in a month of
- * them. Not all: one may have something of its own on its way when the node goes, a greeting of
- * UCX's, and the kernel then tries for 15 minutes.
+ * one of them: with 5 % of packets lost each way three answers in a row are missing every 20
+ * minutes, and there are many connections. Of four, three within 4 s: once in 100 days. Not all:
+ * one may have something of its own on its way when the node goes, a greeting of UCX's, and the
+ * kernel then tries for 15 minutes.
  *
  * What broke while this process did not look, because it computes or is stopped, is of no known
  * age: all of them may have broken one by one in an hour, and have been laid anew by nobody. It

@@ -99,12 +99,14 @@ static void look(pipc__ucx_net_t *net)
             unwatched(net, net->peers[i]);
 }
 
-static void lay_anew(pipc__ucx_net_t *net)
+/* One a rest, not all at creation: each takes a millisecond, and a dozen peers have four. Who never
+ * waits needs none; who waits for a node that is gone lays them in no time, and in vain. */
+static void lay_one(pipc__ucx_net_t *net)
 {
     for (int i = 0; i < net->nodes; i++) {
         pipc__ucx_peer_t *p = net->peers[i];
-        if (p && !p->broken && !p->left)
-            pipc__ucx_watch(p);
+        if (p && !p->broken && !p->left && pipc__ucx_watch(p))
+            return;
     }
 }
 
@@ -130,13 +132,11 @@ void pipc__ucx_work_all(pipc__ucx_net_t *net)
     pipc__ucx_work(&net->porch);
 }
 
-/* What broke before is found in here alone, so that its age is known. */
+/* What broke is found in here alone, so that its age is known. */
 static void work_on_watches(pipc__ucx_net_t *net)
 {
     pipc__looks_at(&net->looks, pipc__ucx_now_msec());
     net->fresh -= net->fresh > 0;
-    if (net->unlaid > 0)
-        lay_anew(net);
     pipc__ucx_work(&net->watch);
     pipc__ucx_work(&net->porch);
 }
@@ -158,6 +158,8 @@ static ucs_status_t arm(pipc__ucx_net_t *net)
     ucs_status_t st = net->lib.worker_arm(net->data.worker);
 
     work_on_watches(net);
+    if (net->unlaid > 0)
+        lay_one(net);
     if (!st && net->watch.worker)
         st = net->lib.worker_arm(net->watch.worker);
     if (!st && net->porch.worker)

@@ -28,8 +28,9 @@ void pipc__ucx_say_to_all(pipc__ucx_net_t *net, enum pipc__ucx_control what, con
 /* Take what control messages have come. */
 void pipc__ucx_listen(pipc__ucx_net_t *net);
 
-/* Lay the idle connections that are missing beside @peer's, if that is by tcp. */
-void pipc__ucx_watch(pipc__ucx_peer_t *peer);
+/* Lay one of the idle connections that are missing beside @peer's, if that is by tcp. False: none
+ * is, or it was tried just now. */
+bool pipc__ucx_watch(pipc__ucx_peer_t *peer);
 
 /* At once, whatever is on its way. NULL is allowed. */
 void pipc__ucx_drop_endpoint(pipc__ucx_net_t *net, ucp_ep_h ep);

@@ -221,7 +221,7 @@ static bool by_tcp(pipc__ucx_peer_t *p)
 
 /* UCX connects when the endpoint is made. Nothing is ever sent over it: a greeting could be on its
  * way when the cable goes. */
-void pipc__ucx_watch(pipc__ucx_peer_t *p)
+bool pipc__ucx_watch(pipc__ucx_peer_t *p)
 {
     pipc__ucx_net_t *net = p->net;
     int64_t now = pipc__ucx_now_msec();
@@ -238,7 +238,9 @@ void pipc__ucx_watch(pipc__ucx_peer_t *p)
             net->unlaid++;
             pipc__silence_broke(&p->silence, i, &net->looks, now);
         }
+        return true;
     }
+    return false;
 }
 
 void pipc__ucx_drop_endpoint(pipc__ucx_net_t *net, ucp_ep_h ep)

@@ -224,10 +224,9 @@ wire() {
 }
 
 # Halving and doubling on 2 and 4 nodes, a ring on 3
-for shape in 2x1 2x2 3x1 3x2 4x1 4x2; do
-    for bytes in 1048576 16777216; do
-        test_expect_success "$shape, $bytes bytes: the wire has what the plan says, within 3 %" "wire ${shape%x*} ${shape#*x} $bytes"
-    done
+for case in 2x1:1048576 2x2:1048576 3x1:1048576 3x2:1048576 4x1:1048576 4x2:1048576 2x2:16777216 3x1:16777216 4x2:16777216; do
+    IFS=x: read -r nodes ranks bytes <<<"$case"
+    test_expect_success "$nodes nodes of $ranks, $bytes bytes: the wire has what the plan says, within 3 %" "wire $nodes $ranks $bytes"
 done
 test_expect_fail 'the plan of another number of nodes would not fit' 'within_3 "$(planned 3 1 1048576)" "$(planned 4 1 1048576)"'
 
