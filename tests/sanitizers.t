@@ -4,8 +4,6 @@
 #     sanitizers.t --build    only what they need, for a time at which the machine has little else to do
 # shellcheck disable=SC2034 # the tests' code reads the variables
 top=$(cd "$(dirname "$0")/.." && pwd)
-# shellcheck source=tests/lib/tap.sh
-. "$top/tests/lib/tap.sh"
 build=${PCIE_IPC_BUILD:-$top/_build}
 
 # Long searches through code that other tests run here, too, the executor with delays, scripts that run programs of the
@@ -13,8 +11,9 @@ build=${PCIE_IPC_BUILD:-$top/_build}
 left_out='tests/unit/sim tests/unit/plan_scale tests/unit/plan_explore tests/unit/topo_sources tests/unit/many.t
 tests/unit/measure.t tests/unit/exec_cpu_perturb tests/unit/rail_ucx tests/unit/random_cpu'
 
-# variable NAME: of the Makefile, but for what is left out
+# variable NAME: of the Makefile, which is brought up to date first, but for what is left out
 variable() {
+    make --quiet Makefile >/dev/null
     # shellcheck disable=SC2016 # make's
     printf 'print:\n\t@echo $(filter-out $(LEFT_OUT),$(%s))\n' "$1" |
         make --no-print-directory -s -f Makefile -f - print LINT_TESTS= LEFT_OUT="$(echo $left_out)"
@@ -52,6 +51,9 @@ if [ "${1-}" = --build ]; then
     in_build sanitize-thread thread make_threads
     exit
 fi
+
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
 
 test_expect_success 'unit tests are clean with address and undefined' '
     in_build sanitize-address address,undefined check_units'

@@ -14,6 +14,7 @@ test_expect_success 'a program builds against the installed headers and library'
 
 # It has the last node to itself until the end of this file, where its result is looked at.
 CLIENT_TIMEOUT=150 srun -w n4 --exclusive -n4 ./faults --late 2 60 --calls 3 >late &
+# shellcheck disable=SC2034 # for the test's text
 late=$!
 
 # exits STATUS COMMAND...: it ends with that status
