@@ -1,6 +1,8 @@
 /* kernels/allreduce.cu - runs a rank's program on its GPU: a kernel for each type and
  * operation, one launch a call.
  *
+ * A plan over nodes takes two launches a round, and NCCL's between them.
+ *
  * Every block is a stage of a lane and runs that stage's program on the lane's part of each chunk,
  * round after round; lanes never wait for each other. A lane waits for the same lane of its peers
  * and its stages for each other, so the whole grid must be resident at once: the host launches no
@@ -181,9 +183,14 @@ static __device__ void copy_or_reduce(const pipc__lane_args_t &a, const lane_rou
         return; /* and at may lie behind the message's end */
     at = (k.first + at) * R::elem_bytes;
     char *dst = address(a, k, op.dst, at);
-    /* A reduction of one source is that of one rank: its pre- and post-op change nothing. */
     if (op.nsrc > 1) {
         reduce_part<R>(a, k, op, at, dst, bytes);
+        return;
+    }
+    /* A reduction of one source is that of one rank: its pre- and post-op change nothing, unless it
+     * is one of many nodes'. */
+    if (R::averages && op.kind == PIPC__REDUCE && a.half != PIPC__WHOLE && (op.pre || op.post)) {
+        reduce_any<R>(a, k, op, at, dst, 0, bytes);
         return;
     }
     const char *src = address(a, k, op.src[0], at);
@@ -217,8 +224,9 @@ static __device__ void report(const pipc__lane_args_t &a, const lane_round &k, i
 {
     if (atomicExch(&a.state->dead, 1))
         return;
-    *a.stalled_round = k.round - *(volatile uint64_t *)&a.state->epoch - 1;
-    store_release(a.stalled_step, PIPC__STALL(a.plan_id, stage_of(a), step));
+    *a.stalled_round = k.round - *(volatile uint64_t *)&a.state->epoch - 1 + a.rounds_before;
+    store_release(a.stalled_step,
+                  PIPC__STALL(a.plan_id, stage_of(a), a.from[stage_of(a)] + step));
 }
 
 /* @n waits in a row, steps @step .. @step + n - 1, are one wait: a thread polls each. False, for
@@ -229,7 +237,7 @@ static __device__ bool wait_all(const pipc__lane_args_t &a, const lane_round &k,
     int i = threadIdx.x;
     bool gave_up = false;
 
-    if (i < n && !DROPPED(a, stage_of(a), step + i)) {
+    if (i < n && !DROPPED(a, stage_of(a), a.from[stage_of(a)] + step + i)) {
         gave_up = !wait_flag(a, flag_of(a, k, a.rank, op[i]), k.round);
         if (gave_up && op[i].peer == a.rank)
             let_others_report(a);
@@ -290,6 +298,14 @@ static __device__ bool run_round(const pipc__lane_args_t &a, const lane_round &k
     return true;
 }
 
+/* Behind the rails' jobs the abort word counts as well: it may be what has ended them, and then the
+ * sums are none. To look costs a trip across the bus, so other launches don't. */
+static __device__ bool is_dead(const pipc__lane_args_t &a)
+{
+    return *(volatile uint32_t *)&a.state->dead ||
+           (a.half == PIPC__BEHIND && load_acquire(a.abort) != 0);
+}
+
 /* The stage's program into shared memory: every step reads it. False for a dead communicator. */
 static __device__ bool begin(const pipc__lane_args_t &a, const pipc__op_t *program, int nops,
                              uint32_t *to)
@@ -302,7 +318,7 @@ static __device__ bool begin(const pipc__lane_args_t &a, const pipc__op_t *progr
         to[i] = from[i];
     /* One thread looks for all: another block may give up at any moment, and the threads of a block
      * must agree, since they meet at barriers. */
-    return !__syncthreads_or(threadIdx.x == 0 && *(volatile uint32_t *)&a.state->dead);
+    return !__syncthreads_or(threadIdx.x == 0 && is_dead(a));
 }
 
 /* The last block moves the epoch on: all others have read it long since. Nobody waits here; the
@@ -338,27 +354,29 @@ static __device__ const lane_round &next_round(const pipc__lane_args_t &a, lane_
         k.round = round;
         k.first = first;
         k.count = a.count - first < a.round_elems ? a.count - first : a.round_elems;
-        k.split = pipc__split(k.count, R::elem_bytes, a.nchunks, k.nlanes);
+        k.split = a.chunk_elems ? pipc__split_chunk(a.chunk_elems, R::elem_bytes, k.nlanes)
+                                : pipc__split(k.count, R::elem_bytes, a.nchunks, k.nlanes);
     }
     __syncthreads();
     return k;
 }
 
+extern __shared__ uint32_t words[]; /* the stage's program */
+
 template <class R> static __device__ void run(const pipc__lane_args_t &a)
 {
-    extern __shared__ uint32_t words[];
     __shared__ lane_round two[2];
     int stage = stage_of(a);
-    int first_op = stage ? a.stage_end[stage - 1] : 0;
-    int nops = a.stage_end[stage] - first_op;
-    bool alive = begin(a, a.program + first_op, nops, words);
+    int nops = a.to[stage] - a.from[stage];
+    bool alive = begin(a, a.program + a.stage_at[stage] + a.from[stage], nops, words);
     uint64_t round = *(volatile uint64_t *)&a.state->epoch;
 
     for (size_t first = 0; alive && first < a.count; first += a.round_elems) {
         const lane_round &k = next_round<R>(a, two, ++round, first);
         alive = run_round<R>(a, k, (const pipc__op_t *)(const void *)words, nops);
     }
-    end(a, round);
+    /* The round goes on in the next launch. */
+    end(a, a.half == PIPC__BEFORE ? *(volatile uint64_t *)&a.state->epoch : round);
 }
 
 /* --- kernels --------------------------------------------------------------------------------- */

@@ -19,8 +19,10 @@
 
 #include "runtime/plan/plan.h"
 
-#define PIPC__LANES_MAX 64     /* lanes that have flags */
-#define PIPC__LANE_THREADS 512
+#define PIPC__LANES_MAX 64 /* lanes that have flags */
+#ifndef PIPC__LANE_THREADS
+#define PIPC__LANE_THREADS 512 /* tests on the CPU take fewer */
+#endif
 #define PIPC__FLAG_BYTES 64
 #define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__BUFFERS * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)
 /* Steps of a stage: they are kept in shared memory, beside 1 KB for all else. */
@@ -36,10 +38,23 @@ typedef struct pipc__lane_state {
     uint64_t epoch;   /* the last round that this rank has finished, counted over all calls */
 } pipc__lane_state_t;
 
+/* Jobs of rails are not the kernel's: a plan over nodes is run in two launches a round, and what
+ * joins the nodes stands between them on the stream (plan/halves.h). */
+typedef enum pipc__half {
+    PIPC__WHOLE,  /* the program, round after round */
+    PIPC__BEFORE, /* one round up to the jobs of its rails */
+    PIPC__BEHIND  /* and what comes of them; a WAIT for a job is a REDUCE of its data onto itself in
+                     the device's program, which gives it the post-op */
+} pipc__half_t;
+
 /* The arguments of a launch. Pointers are the device's. */
 typedef struct pipc__lane_args {
-    const pipc__op_t *program;       /* of this rank: its stages, one behind the other */
-    int stage_end[PIPC__STAGES_MAX]; /* step of @program behind each stage's last one */
+    const pipc__op_t *program;      /* of this rank: its stages, one behind the other */
+    int stage_at[PIPC__STAGES_MAX]; /* step of @program that is each stage's first one */
+    /* Steps of each stage that this launch runs, of the stage: all, or of a plan over nodes those
+     * of one half. */
+    int from[PIPC__STAGES_MAX], to[PIPC__STAGES_MAX];
+    pipc__half_t half;
     int nstages;
     int rank, nchunks;
     uint32_t nranks;
@@ -52,6 +67,8 @@ typedef struct pipc__lane_args {
     size_t area_bytes;              /* of a staging area */
     size_t slot_bytes;              /* pipc__lane_slot_bytes() of these lanes */
     size_t round_elems;             /* pipc__round_elems() of these lanes */
+    size_t chunk_elems;             /* between the starts of two chunks; 0: as pipc__split() says */
+    uint64_t rounds_before;         /* of the call, by earlier launches */
     char *staging[PIPC__RANKS_MAX]; /* never const __restrict__: peers write it meanwhile */
     char *host[PIPC__RANKS_MAX];    /* the same in host memory; NULL where no plan needs it */
     char *scrub[2];                 /* LL's areas, see ll.h; NULL: none */

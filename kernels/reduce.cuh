@@ -160,6 +160,7 @@ struct op_avg {
 
 template <class T, class O> struct reduction {
     static const int elem_bytes = T::elem_bytes;
+    static const bool averages = O::averages;
     /* Accumulators take registers: bytes while they are worked on, 16-bit floats all the time. */
     static const int unroll = T::count > 8 ? 2 : T::count == 8 ? 3 : 4;
     /* In a block of 768 threads, which have 80 registers each. */

@@ -48,5 +48,11 @@ pipc_status_t pipc__making_own(pipc__making_t *b, pipc__error_t *err);
  * text in @err: what failed before, on this rank alone. All ranks of the node come to PIPC_OK, or
  * all to an error. */
 pipc_status_t pipc__making_node(pipc__making_t *b, pipc_status_t own, pipc__error_t *err);
+/* Of the ranks of the node: all come to PIPC_OK, or all to an error. */
+pipc_status_t pipc__making_vote(pipc__making_t *b, pipc_status_t own, pipc__error_t *err);
+
+/* build_nodes.c: all nodes, from the vote of this one's ranks, @own with its text in @err, to the
+ * vote of all; GPUs make NCCL's communicators behind it. Collective. */
+pipc_status_t pipc__making_nodes(pipc__making_t *b, pipc_status_t own, pipc__error_t *err);
 
 #endif

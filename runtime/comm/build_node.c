@@ -100,7 +100,7 @@ static pipc_status_t map_peers(pipc__making_t *b, pipc_status_t own, pipc__error
 
 /* All or none. A rank that could not even map the pages can't vote: its abort word, in the pages
  * that it did map, ends the others' wait. */
-static pipc_status_t vote(pipc__making_t *b, pipc_status_t own, pipc__error_t *err)
+pipc_status_t pipc__making_vote(pipc__making_t *b, pipc_status_t own, pipc__error_t *err)
 {
     struct ballot {
         uint64_t digest;
@@ -141,5 +141,5 @@ pipc_status_t pipc__making_node(pipc__making_t *b, pipc_status_t own, pipc__erro
 
     if (b->can_vote)
         st = pipc__choose_fallback(b->comm, &wish, st, err);
-    return vote(b, st, err);
+    return pipc__making_vote(b, st, err);
 }

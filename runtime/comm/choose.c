@@ -182,6 +182,8 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
     pipc__table_end_ll(&c->table, wish->on_gpu ? pipc__ll_bytes_max(c->local_size) : 0);
     if (st || c->leaves || !pipc__table_names(&c->table, PIPC__ALGO_NCCL))
         return st;
+    if (wish->on_gpu && pipc__rails_needed(&c->rails))
+        return PIPC_OK; /* over nodes it is made when all have voted: build_nodes.c */
     if (wish->on_gpu && !make_nccl(c, wish, &why)) {
         tell_of_version(c, &there);
         return PIPC_OK;
@@ -328,8 +330,8 @@ pipc_status_t pipc__choose_fallback(pipc_comm_t *c, const pipc__wish_t *wish, pi
     pipc__error_t why;
     bool hopeless = false;
 
-    if (!wish->on_gpu || c->leaves || pipc__rails_needed(&c->rails) ||
-        (wish->kind >= 0 && wish->kind != PIPC__ALGO_NCCL) || wish->config->path == PIPC_PATH_P2P)
+    if (!wish->on_gpu || c->leaves || (wish->kind >= 0 && wish->kind != PIPC__ALGO_NCCL) ||
+        wish->config->path == PIPC_PATH_P2P)
         return own;
     pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, &why);
     for (int r = 0; !st && r < c->local_size; r++) {
@@ -338,7 +340,9 @@ pipc_status_t pipc__choose_fallback(pipc_comm_t *c, const pipc__wish_t *wish, pi
     }
     if (st || failed < 0 || hopeless)
         return own;
-    if (!c->nccl && make_nccl(c, wish, &why))
+    if (pipc__rails_needed(&c->rails))
+        c->rails.whole = true; /* all nodes hear of it, and make NCCL's communicator together */
+    else if (!c->nccl && make_nccl(c, wish, &why))
         return refuse(c, own, failed, (pipc_status_t)all[failed], &why, err);
     if (c->local_rank == failed)
         pipc__log(PIPC__LOG_WARN, "NCCL does it all: %s", err->text);

@@ -41,7 +41,8 @@ pipc_status_t pipc__choose_fit(pipc_comm_t *comm, pipc_status_t own, pipc__error
 
 /* @own, with @err: how setting up the table's plans went on this rank. Where it failed on some rank
  * since memory is out of reach or its GPU or driver has no kernels of ours, and neither a plan nor
- * path p2p was asked for, NCCL does it all if it can be had: PIPC_OK then. Collective. Else @own. */
+ * path p2p was asked for, NCCL does it all if it can be had: PIPC_OK then. Over nodes that is for
+ * their vote to say. Collective. Else @own. */
 pipc_status_t pipc__choose_fallback(pipc_comm_t *comm, const pipc__wish_t *wish, pipc_status_t own,
                                     pipc__error_t *err);
 

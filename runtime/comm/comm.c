@@ -239,7 +239,8 @@ bool pipc__comm_time_rails(pipc_comm_t *c, pipc__rail_times_t *times)
 
 /* Over nodes: a rank that has its result may still have to send another one what that one's is made
  * of, and must not close its rail before. When this call has ended, every rank has been in it, so
- * all had their results. That it fails says nothing any more: who ends it first may close first. */
+ * all had their results. That it fails says nothing any more: who ends it first may close first.
+ * GPUs need none: NCCL sends what is on its way before it ends. */
 static void part(pipc_comm_t *c)
 {
     uint32_t word = 0;
@@ -280,7 +281,7 @@ pipc_status_t pipc_comm_destroy(pipc_comm_t *c)
     if (!st)
         st = dead(c);
     pipc__nccl_close(c->nccl, !st);
-    if (!st && pipc__rails_needed(&c->rails))
+    if (!st && pipc__rails_needed(&c->rails) && !c->exec->ops->join_rail)
         part(c);
     if (!st) {
         st = meet_and_part(c, &err);

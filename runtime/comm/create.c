@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config.h"
-#include "runtime/base/hash.h"
 #include "runtime/base/log.h"
 #include "runtime/comm/build.h"
 #include "runtime/comm/plans.h"
@@ -52,7 +50,9 @@ static pipc_status_t find_node(pipc__making_t *b, pipc__error_t *err)
                           "a communicator has at most %d ranks, the job has "
                           "%d; make one a node (scope node, or --per-node)",
                           PIPC__GROUP_MAX, b->group.job_size);
-    pipc__card_from(&card, &b->mine, pipc__environment("UCX_NET_DEVICES"));
+    pipc__card_from(
+        &card, &b->mine,
+        pipc__environment(pipc__making_on_gpu(b) ? "NCCL_IB_HCA" : "UCX_NET_DEVICES"));
     pipc_status_t st = PIPC_OK;
     if (b->group.one_node)
         st = pipc__rails_compare(b->ops, b->xchg, b->group.size, &b->mine, err);
@@ -86,14 +86,6 @@ static pipc_status_t exchange_and_judge(pipc__making_t *b, pipc__error_t *err)
         st = b->ops->pick(b->xchg, &b->mine, sizeof(b->mine), sizeof(b->mine),
                           nodes->member + nodes->first[nodes->self], b->n, true, b->all, err);
     return st ? st : pipc__records_judge(b->all, b->n, err);
-}
-
-static uint64_t digest_of_nodes(const pipc_comm_t *c)
-{
-    uint64_t h = pipc__table_digest(&c->table);
-
-    h = pipc__hash(h, pipc__package, sizeof(pipc__package));
-    return pipc__hash(h, &c->shape.most, sizeof(c->shape.most));
 }
 
 static void end_exchange(pipc__making_t *b)
@@ -131,8 +123,7 @@ static pipc_status_t build_from(pipc__making_t *b, pipc_status_t made, pipc__err
     if (judged)
         st = pipc__making_node(b, st, err);
     if (spans)
-        st = pipc__rails_vote(&c->rails, b->ops, b->xchg, digest_of_nodes(c), c->table_from, st,
-                              err);
+        st = pipc__making_nodes(b, st, err);
     return st;
 }
 

@@ -34,11 +34,9 @@ static pipc_status_t judge_size(const pipc__nodes_t *n, pipc__error_t *err)
 /* The engine for several nodes; NULL, with the reason, where there is none. */
 static const pipc__rail_ops_t *engine(uint32_t backend, const char **why)
 {
-    if (backend != PIPC_BACKEND_CPU) {
-        *why = "GPUs of several nodes are NCCL's to join; with pcie-ipc make a communicator a node "
-               "(scope node, or --per-node)";
-        return NULL;
-    }
+    *why = "";
+    if (backend != PIPC_BACKEND_CPU)
+        return &pipc__rail_nccl;
 #ifdef HAVE_UCX
     return &pipc__rail_ucx;
 #else
@@ -188,7 +186,7 @@ pipc_status_t pipc__rails_open(pipc__rails_t *r, pipc__rail_sum_t *sum,
 {
     if (!pipc__rails_needed(r) || r->nodes.rail < 0)
         return PIPC_OK;
-    return r->ops->open(&r->rail, address, sum, err);
+    return r->ops->open(&r->rail, address, r->nodes.self, sum, err);
 }
 
 /* The ranks of the own rail, by node; returns how many there are. */
@@ -258,14 +256,31 @@ pipc_status_t pipc__rails_connect(pipc__rails_t *r, const pipc__xchg_ops_t *ops,
 
 #define TEXT(field) (int)sizeof(field) - 1, field /* from another process: bound them */
 
-pipc_status_t pipc__ballots_judge(const pipc__ballot_t *all, int n, int self, pipc__error_t *err)
+/* The node to name; -1: none has failed. Who has failed leaves others without an address, and they
+ * fail over that: its own words say more. */
+static int first_reason(const pipc__ballot_t *all, int n)
+{
+    int bad = -1;
+
+    for (int k = 0; k < n; k++)
+        if (all[k].status && (bad < 0 || (all[bad].status == PIPC_ERR_EXCHANGE &&
+                                          all[k].status != PIPC_ERR_EXCHANGE)))
+            bad = k;
+    return bad;
+}
+
+pipc_status_t pipc__ballots_judge(const pipc__ballot_t *all, int n, int self, bool *whole,
+                                  pipc__error_t *err)
 {
     const pipc__ballot_t *mine = &all[self];
 
+    *whole = false;
     for (int k = 0; k < n; k++)
-        if (all[k].status)
-            return pipc__fail(err, (pipc_status_t)all[k].status, "node %.*s: %.*s",
-                              TEXT(all[k].host), TEXT(all[k].reason));
+        *whole |= all[k].whole != 0;
+    int bad = first_reason(all, n);
+    if (bad >= 0)
+        return pipc__fail(err, (pipc_status_t)all[bad].status, "node %.*s: %.*s",
+                          TEXT(all[bad].host), TEXT(all[bad].reason));
     for (int k = 0; k < n; k++)
         if (strncmp(all[k].package, mine->package, sizeof(mine->package)))
             return pipc__fail(
@@ -274,7 +289,7 @@ pipc_status_t pipc__ballots_judge(const pipc__ballot_t *all, int n, int self, pi
                 "install the same on every node",
                 all[k].rank, TEXT(all[k].host), TEXT(all[k].package), mine->rank, TEXT(mine->host),
                 TEXT(mine->package));
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < n && !*whole; k++)
         if (all[k].digest != mine->digest)
             return pipc__fail(
                 err, PIPC_ERR_MISMATCH,
@@ -295,6 +310,7 @@ static void fill_ballot(const pipc__rails_t *r, pipc__ballot_t *b, uint64_t dige
     memset(b, 0, sizeof(*b)); /* all bytes travel */
     b->status = (int32_t)own;
     b->rank = first->rank;
+    b->whole = r->whole;
     b->digest = digest;
     memcpy(b->package, pipc__package, sizeof(b->package));
     snprintf(b->host, sizeof(b->host), "%s", first->host);
@@ -303,7 +319,7 @@ static void fill_ballot(const pipc__rails_t *r, pipc__ballot_t *b, uint64_t dige
         snprintf(b->reason, sizeof(b->reason), "%.*s", (int)sizeof(b->reason) - 1, err->text);
 }
 
-pipc_status_t pipc__rails_vote(const pipc__rails_t *r, const pipc__xchg_ops_t *ops, pipc__xchg_t *x,
+pipc_status_t pipc__rails_vote(pipc__rails_t *r, const pipc__xchg_ops_t *ops, pipc__xchg_t *x,
                                uint64_t digest, const char *from, pipc_status_t own,
                                pipc__error_t *err)
 {
@@ -320,8 +336,8 @@ pipc_status_t pipc__rails_vote(const pipc__rails_t *r, const pipc__xchg_ops_t *o
     pipc_status_t st = own;
     if (!st && met.status)
         st = pipc__fail(err, met.status, "%s", met.text);
-    if (!st)
-        st = pipc__ballots_judge(all, n, r->nodes.self, err);
+    if (!st || (st == PIPC_ERR_EXCHANGE && !met.status))
+        st = pipc__ballots_judge(all, n, r->nodes.self, &r->whole, err);
     free(whom);
     free(all);
     return st;

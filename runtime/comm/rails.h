@@ -30,6 +30,7 @@ typedef struct pipc__rails {
     const pipc__rail_ops_t *ops;
     pipc__rail_t *rail;    /* the own end, until the executor has it; NULL: on none */
     pipc__rail_end_t *end; /* [node * nodes.nrails + rail] */
+    bool whole; /* this node has no other way than NCCL for all; from the vote on, some node */
 } pipc__rails_t;
 
 /* For a group that is known to be on one node, and that this rank wants split: exchange @mine, the
@@ -72,22 +73,25 @@ pipc_status_t pipc__rails_connect(pipc__rails_t *rails, const pipc__xchg_ops_t *
 void pipc__rails_shape(const pipc__rails_t *rails, pipc__shape_t *shape);
 
 /* How the own node's vote went, @own with its text in @err, and how the others'. @digest: of what
- * decides the plans, @from: the table's file or where else it is from. Collective. */
-pipc_status_t pipc__rails_vote(const pipc__rails_t *rails, const pipc__xchg_ops_t *ops,
+ * decides the plans, @from: the table's file or where else it is from; they don't matter where a
+ * node has rails->whole, which all have then. Collective. */
+pipc_status_t pipc__rails_vote(pipc__rails_t *rails, const pipc__xchg_ops_t *ops,
                                pipc__xchg_t *x, uint64_t digest, const char *from,
                                pipc_status_t own, pipc__error_t *err);
 
-/* Pure: what the ballots of @n nodes come to for node @self. */
+/* Pure: what the ballots of @n nodes come to for node @self; *whole: whether a node says so. */
 typedef struct pipc__ballot {
     int32_t status; /* pipc_status_t */
     int32_t rank;   /* of the node's first rank */
+    uint32_t whole, reserved; /* see pipc__rails_t; 0 */
     uint64_t digest;
     char package[16]; /* PACKAGE_VERSION */
     char host[64];
     char from[128];
     char reason[240];
 } pipc__ballot_t;
-pipc_status_t pipc__ballots_judge(const pipc__ballot_t *all, int n, int self, pipc__error_t *err);
+pipc_status_t pipc__ballots_judge(const pipc__ballot_t *all, int n, int self, bool *whole,
+                                  pipc__error_t *err);
 
 void pipc__rails_free(pipc__rails_t *rails); /* all zero is allowed; the own end is closed */
 

@@ -155,25 +155,38 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
 
     if (x->unfit.status)
         return copy_error(err, &x->unfit);
-    if (plan->nrails)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
-                          "plan %s goes over several nodes, which GPUs do by "
-                          "NCCL",
-                          plan->name);
-    if (!pipc__lane_slot_bytes(x->layout.area_bytes, plan->nslots, lanes))
+    pipc_status_t st = pipc__cuda_rail_judge(x, plan, err);
+    if (st)
+        return st;
+    if (!plan->nrails && !pipc__lane_slot_bytes(x->layout.area_bytes, plan->nslots, lanes))
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "staging of %zu bytes is too small for plan %s with "
                           "%d ranks; give %zu or more",
                           x->layout.bytes, plan->name, plan->nranks, 2 * x->layout.bytes);
-    pipc_status_t st = enter_or_fail(x, &pushed, err);
+    st = enter_or_fail(x, &pushed, err);
     if (st)
         return st;
     st = pipc__cuda_reach(x, plan, err);
     if (!st)
         st = pipc__cuda_load_program(x, plan, err);
-    for (int p = 0; !st && p < PIPC__PROTOS; p++)
+    if (!st && plan->nrails)
+        st = pipc__cuda_rail_prepare(x, x->nprograms - 1, err);
+    for (int p = 0; !st && !plan->nrails && p < PIPC__PROTOS; p++)
         if (protos[p].prepare)
             protos[p].prepare(x, x->nprograms - 1);
+    leave(x, pushed);
+    return st;
+}
+
+static pipc_status_t join_rail(pipc__exec_t *exec, pipc__error_t *err)
+{
+    pipc__cuda_exec_t *x = self(exec);
+    bool pushed;
+    pipc_status_t st = enter_or_fail(x, &pushed, err);
+
+    if (st)
+        return st;
+    st = pipc__cuda_join_rail(x, err);
     leave(x, pushed);
     return st;
 }
@@ -218,8 +231,7 @@ static pipc_status_t latch_abort(pipc__cuda_exec_t *x, pipc__error_t *err)
 {
     const pipc__page_t *page = pipc__control_page(x->base.ctl);
     uint64_t stall = wait_for_stall(x);
-    char name[128];
-    int who = x->rank;
+    char cause[PIPC__CAUSE_MAX];
 
     if (stall && PIPC__STALL_PLAN(stall) < (uint32_t)x->nprograms) {
         pipc__exec_stalled(x->base.ctl, x->programs[PIPC__STALL_PLAN(stall)].plan, x->rank,
@@ -227,13 +239,10 @@ static pipc_status_t latch_abort(pipc__cuda_exec_t *x, pipc__error_t *err)
                            PIPC__STALL_STEP(stall), &x->broken);
         return copy_error(err, &x->broken);
     }
-    pipc_status_t st = pipc__control_state(x->base.ctl, &who);
-    return pipc__fail(err, st,
-                      "%s %s; no kernel of this rank %d was waiting for a peer (last call "
-                      "%llu)",
-                      pipc__control_name(x->base.ctl, who, name, sizeof(name)),
-                      st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator", x->rank,
-                      (unsigned long long)x->last_call);
+    return pipc__fail(err, pipc__control_state(x->base.ctl, NULL),
+                      "%s; no kernel of this rank %d was waiting for a peer (last call %llu)",
+                      pipc__control_cause(x->base.ctl, cause, sizeof(cause)),
+                      pipc__control_number(x->base.ctl, x->rank), (unsigned long long)x->last_call);
 }
 
 static pipc_status_t poll_entered(pipc__cuda_exec_t *x, pipc__error_t *err)
@@ -327,6 +336,11 @@ static pipc_status_t check_call(const pipc__cuda_exec_t *x, const pipc__exec_cal
     if ((unsigned int)call->proto >= PIPC__PROTOS)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "the CUDA executor has no protocol %d",
                           (int)call->proto);
+    if (call->plan->nrails && call->proto != PIPC__PROTO_SIMPLE)
+        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
+                          "plan %s goes over nodes, by protocol simple "
+                          "alone",
+                          call->plan->name);
     const pipc__cuda_proto_t *p = &protos[call->proto];
     return p->check ? p->check(x, call, index, err) : PIPC_OK;
 }
@@ -339,6 +353,8 @@ static bool can(const pipc__exec_t *exec, const pipc__plan_t *plan, pipc__proto_
 
     if (index < 0 || (unsigned int)proto >= PIPC__PROTOS)
         return false;
+    if (plan->nrails)
+        return proto == PIPC__PROTO_SIMPLE;
     const pipc__cuda_proto_t *p = &protos[proto];
     return !p->can || p->can(x, index, bytes, in_graph);
 }
@@ -365,20 +381,28 @@ static pipc_status_t captures(pipc__exec_t *exec, void *stream, bool *yes, pipc_
     return st;
 }
 
-static CUresult launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, const char **what)
+/* The status is of what is no call of the driver; *rc is the driver's, of *what. */
+static pipc_status_t launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, CUresult *rc,
+                            const char **what, pipc__error_t *err)
 {
+    int index = find_program(x, call->plan);
+    pipc_status_t st = PIPC_OK;
     bool capturing;
 
     *what = "waiting for the call before";
-    CUresult rc = pipc__cuda_order_before(x, call->stream, &capturing);
-    if (rc)
-        return rc;
+    *rc = pipc__cuda_order_before(x, call->stream, &capturing);
+    if (*rc)
+        return PIPC_OK;
     *what = "cuLaunchKernel";
-    rc = protos[call->proto].launch(x, call, find_program(x, call->plan));
-    if (rc)
-        return rc;
+    if (call->plan->nrails)
+        st = pipc__cuda_rail_launch(x, call, index, capturing, rc, err);
+    else
+        *rc = protos[call->proto].launch(x, call, index);
+    if (*rc || st)
+        return st;
     *what = "recording the call's end";
-    return pipc__cuda_order_after(x, call->stream, capturing);
+    *rc = pipc__cuda_order_after(x, call->stream, capturing);
+    return PIPC_OK;
 }
 
 static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err)
@@ -394,9 +418,12 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
     if (!st && (x->broken.status || pipc__control_state(x->base.ctl, NULL))) {
         st = poll_entered(x, err);
     } else if (!st && call->count) {
+        CUresult rc;
         x->last_call = call->number;
-        CUresult rc = launch(x, call, &what);
-        if (rc)
+        st = launch(x, call, &rc, &what, err);
+        if (st) /* the abort word is set: say what it comes from */
+            st = poll_entered(x, err);
+        else if (rc)
             st = latch_failure(x, rc, what, err);
     }
     leave(x, pushed);
@@ -442,6 +469,9 @@ static void disconnect(pipc__exec_t *exec)
     pipc__cuda_exec_t *x = self(exec);
     bool pushed;
 
+    bool alive = !x->broken.status && !pipc__control_state(x->base.ctl, NULL);
+
+    pipc__cuda_rail_end(x, alive); /* its thread must end whatever the context's state */
     if (x->stuck || enter(x, &pushed))
         return;
     pipc__cuda_unmap_peers(x);
@@ -455,6 +485,8 @@ static void destroy(pipc__exec_t *exec)
     pipc__cuda_exec_t *x = exec ? self(exec) : NULL;
     bool pushed;
 
+    if (x)
+        pipc__cuda_rail_end(x, false);
     if (x && !x->stuck && x->cu && x->context && !enter(x, &pushed)) {
         if (x->order.last && !pipc__cuda_order_settle(x)) /* a kernel may still look at the page */
             x->cu->EventSynchronize(x->order.last);
@@ -475,6 +507,8 @@ const pipc__exec_ops_t pipc__exec_cuda = {
     .name = "cuda",
     .create = create,
     .connect = connect_peers,
+    .set_rail = pipc__cuda_set_rail,
+    .join_rail = join_rail,
     .probe = pipc__cuda_probe,
     .prepare = prepare,
     .can = can,

@@ -3,10 +3,12 @@
  *     cuda.c         the executor's functions; launching; what went wrong since
  *     cuda_order.c   calls one after the other, whatever their streams
  *     cuda_simple.c  a plan step by step
+ *     cuda_rail.c    a plan over nodes: the same in two halves, and NCCL between them
  *     cuda_ll.c      small messages, flags in the data
  *     cuda_push.c    larger ones, copies and sums at the same time
  *     cuda_ce.c      large messages, moved by copy engines
- *     cuda_code.c    kernels and programs on the device
+ *     cuda_code.c    kernels on the device
+ *     cuda_program.c programs there
  *     cuda_module.c  of the kernels linked in, those that the driver takes
  *     cuda_memory.c  staging: the own, its handle, the peers'
  *     cuda_host.c    staging in host memory, where a plan asks for it
@@ -23,6 +25,7 @@
 #include "kernels/push.h"
 #include "runtime/exec/cuda_ce.h"
 #include "runtime/exec/cuda_driver.h"
+#include "runtime/exec/cuda_rail.h"
 #include "runtime/exec/exec.h"
 #include "runtime/exec/layout.h"
 
@@ -34,6 +37,7 @@ typedef struct pipc__cuda_program {
     pipc__ll_args_t ll;     /* nranks 0: LL can't run it */
     pipc__push_args_t push; /* the same */
     bool push_host;         /* some pair of it goes through host memory */
+    int first[PIPC__STAGES_MAX]; /* of a plan over nodes: steps of each stage's first half */
 } pipc__cuda_program_t;
 
 /* What a rank tells its peers. */
@@ -103,6 +107,7 @@ typedef struct pipc__cuda_exec {
     bool registered;                                      /* the control page is */
 
     pipc__cuda_ce_t ce;
+    pipc__cuda_rail_t rail;
     pipc__cuda_order_t order;
     uint64_t last_call;
     bool stuck; /* a kernel of the probe never ended: nothing can be given back to the driver */
@@ -135,6 +140,10 @@ typedef struct pipc__cuda_proto {
     CUresult (*launch)(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
 } pipc__cuda_proto_t;
 
+/* Into x->args: the programs of the plan of @call, and the call itself. */
+void pipc__cuda_take_program(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
+/* Launch x->args with so many lanes. */
+CUresult pipc__cuda_launch_lanes(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int lanes);
 CUresult pipc__cuda_simple_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
 
 void pipc__cuda_ll_prepare(pipc__cuda_exec_t *x, int index);
@@ -148,6 +157,19 @@ bool pipc__cuda_push_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bo
 pipc_status_t pipc__cuda_push_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
                                     int index, pipc__error_t *err);
 CUresult pipc__cuda_push_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
+
+/* pipc__exec_ops_t's set_rail and join_rail. */
+void pipc__cuda_set_rail(pipc__exec_t *exec, const pipc__exec_rail_t *rail);
+pipc_status_t pipc__cuda_join_rail(pipc__cuda_exec_t *x, pipc__error_t *err);
+/* What stands against plans over nodes, or against others; and the halves of programs[index]. */
+pipc_status_t pipc__cuda_rail_judge(const pipc__cuda_exec_t *x, const pipc__plan_t *plan,
+                                    pipc__error_t *err);
+pipc_status_t pipc__cuda_rail_prepare(pipc__cuda_exec_t *x, int index, pipc__error_t *err);
+/* All of a call. *rc: what the driver said; else what the rail's engine said. */
+pipc_status_t pipc__cuda_rail_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index,
+                                     bool capturing, CUresult *rc, pipc__error_t *err);
+/* With @alive nothing runs any more. */
+void pipc__cuda_rail_end(pipc__cuda_exec_t *x, bool alive);
 
 /* How many streams of bulk copies the kernels can have, and the shared memory for them. */
 pipc_status_t pipc__cuda_push_kernels(pipc__cuda_exec_t *x, pipc__error_t *err);

@@ -30,7 +30,7 @@ static pipc_status_t pin(pipc__cuda_exec_t *x, int r, const char *name, pipc__er
             "staging_bytes: cuMemHostRegister",
             name, seg->bytes);
     x->args.host[r] = (char *)(there + PIPC__SEGMENT_HEAD);
-    if (r == x->rank)
+    if (r == x->rank && x->args.scrub[0])
         x->args.scrub[1] = x->args.host[r] + x->layout.ll_at;
     return PIPC_OK;
 }

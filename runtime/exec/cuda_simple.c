@@ -18,34 +18,33 @@ static int count_lanes(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call
 }
 
 /* Steps of the own rank's longest stage. */
-static int longest_stage(const pipc__cuda_exec_t *x, const pipc__plan_t *plan)
+static int longest_stage(const pipc__lane_args_t *a)
 {
     int most = 0;
 
-    for (int s = 0; s < plan->nstages; s++)
-        if (plan->program[x->rank][s].nops > most)
-            most = plan->program[x->rank][s].nops;
+    for (int s = 0; s < a->nstages; s++)
+        if (a->to[s] - a->from[s] > most)
+            most = a->to[s] - a->from[s];
     return most;
 }
 
-/* Fill what changes from call to call; returns the number of lanes. */
-static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index)
+void pipc__cuda_take_program(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index)
 {
-    size_t elem_bytes = pipc_dtype_bytes(call->dtype);
-    int lanes = count_lanes(x, call);
+    const pipc__program_t *stage = call->plan->program[x->rank];
     pipc__lane_args_t *a = &x->args;
 
     a->program = (const pipc__op_t *)x->programs[index].ops;
     a->plan_id = (uint32_t)index;
     a->nstages = call->plan->nstages;
-    for (int s = 0, end = 0; s < a->nstages; s++)
-        a->stage_end[s] = end += call->plan->program[x->rank][s].nops;
+    for (int s = 0, at = 0; s < a->nstages; at += stage[s++].nops) {
+        a->stage_at[s] = at;
+        a->from[s] = 0;
+        a->to[s] = stage[s].nops;
+    }
     a->nchunks = call->plan->nchunks;
     a->send = call->send;
     a->recv = call->recv;
     a->count = call->count;
-    a->slot_bytes = pipc__lane_slot_bytes(x->layout.area_bytes, call->plan->nslots, lanes);
-    a->round_elems = pipc__round_elems(a->slot_bytes, elem_bytes, a->nchunks, lanes);
 #ifdef PIPC_PERTURB
     a->seed = pipc__perturb.seed;
     a->max_usec = pipc__perturb.max_usec;
@@ -53,15 +52,26 @@ static int set_args(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int ind
     a->drop_step = pipc__perturb.drop_step;
     a->one_area = pipc__perturb.one_area;
 #endif
-    return lanes;
 }
 
-CUresult pipc__cuda_simple_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index)
+CUresult pipc__cuda_launch_lanes(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int lanes)
 {
-    unsigned int blocks = (unsigned int)(set_args(x, call, index) * call->plan->nstages);
-    unsigned int shared = (unsigned int)longest_stage(x, call->plan) * sizeof(pipc__op_t);
+    unsigned int blocks = (unsigned int)(lanes * call->plan->nstages);
+    unsigned int shared = (unsigned int)longest_stage(&x->args) * sizeof(pipc__op_t);
     void *params[] = {&x->args};
 
     return x->cu->LaunchKernel(x->kernel[call->op][call->dtype], blocks, 1, 1, PIPC__LANE_THREADS,
                                1, 1, shared, call->stream, params, NULL);
+}
+
+CUresult pipc__cuda_simple_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index)
+{
+    int lanes = count_lanes(x, call);
+    pipc__lane_args_t *a = &x->args;
+
+    pipc__cuda_take_program(x, call, index);
+    a->slot_bytes = pipc__lane_slot_bytes(x->layout.area_bytes, call->plan->nslots, lanes);
+    a->round_elems =
+        pipc__round_elems(a->slot_bytes, pipc_dtype_bytes(call->dtype), a->nchunks, lanes);
+    return pipc__cuda_launch_lanes(x, call, lanes);
 }

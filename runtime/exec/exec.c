@@ -3,17 +3,7 @@
 
 #include <stdio.h>
 
-/* Is the flag set by the end of a rail's job? */
-static bool is_of_rail(const pipc__plan_t *plan, int rank, int flag)
-{
-    for (int s = 0; plan->nrails && s < plan->nstages; s++)
-        for (int i = 0; i < plan->program[rank][s].nops; i++) {
-            const pipc__op_t *op = &plan->program[rank][s].ops[i];
-            if (op->kind == PIPC__RAIL && op->flag == flag)
-                return true;
-        }
-    return false;
-}
+#include "runtime/plan/halves.h"
 
 pipc_status_t pipc__exec_stalled(pipc__control_t *ctl, const pipc__plan_t *plan, int rank,
                                  uint64_t call, uint64_t round, int stage, int step,
@@ -24,7 +14,7 @@ pipc_status_t pipc__exec_stalled(pipc__control_t *ctl, const pipc__plan_t *plan,
 
     if (op->kind == PIPC__WAIT && op->peer == rank)
         snprintf(waited, sizeof(waited), "waiting for %s",
-                 is_of_rail(plan, rank, op->flag) ? "the other nodes" : "another stage of its own");
+                 pipc__plan_rail_of(plan, rank, op) ? "the other nodes" : "another stage of its own");
     else if (op->kind == PIPC__WAIT)
         snprintf(waited, sizeof(waited), "waiting for rank %d",
                  pipc__control_number(ctl, op->peer));

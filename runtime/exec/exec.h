@@ -96,6 +96,9 @@ typedef struct pipc__exec_ops {
      * rails spend theirs. Takes a clock some times a call, so nobody is timed who doesn't ask.
      * NULL: this executor can't tell. */
     void (*time_rail)(pipc__exec_t *exec, pipc__rail_times_t *times);
+    /* Once all nodes have come so far, and before any call of a plan with rails: what the engine of
+     * the rail does only then. Waits for the other nodes. NULL: there is nothing to do. */
+    pipc_status_t (*join_rail)(pipc__exec_t *exec, pipc__error_t *err);
     /* Find out who really reaches whose device memory; fills probe->state. Collective over the
      * control: every rank calls it, with @own as what failed on it until then (then @err holds
      * that), and all get PIPC_OK or an error. A pair that is out of reach is no error. NULL: all

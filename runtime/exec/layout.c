@@ -8,6 +8,12 @@
 #define SIMPLE_LEAST ((size_t)2 << 20) /* flags take a half of it */
 #define UNIT ((size_t)64 << 10)
 
+static size_t area_bytes(size_t simple_bytes)
+{
+    return (simple_bytes - PIPC__FLAGS_BYTES) / PIPC__BUFFERS / PIPC__SPLIT_BYTES *
+           PIPC__SPLIT_BYTES;
+}
+
 pipc__layout_t pipc__layout(size_t staging_bytes, int nranks)
 {
     size_t all = staging_bytes > LEAST ? staging_bytes : LEAST;
@@ -22,9 +28,17 @@ pipc__layout_t pipc__layout(size_t staging_bytes, int nranks)
         l.simple_bytes = SIMPLE_LEAST;
         l.push_bytes = l.ce_bytes = (l.ll_at - l.simple_bytes) / 2 / UNIT * UNIT;
     }
-    l.area_bytes = (l.simple_bytes - PIPC__FLAGS_BYTES) / PIPC__BUFFERS / PIPC__SPLIT_BYTES *
-                   PIPC__SPLIT_BYTES;
+    l.area_bytes = area_bytes(l.simple_bytes);
     l.push_at = l.simple_bytes;
     l.ce_at = l.push_at + l.push_bytes;
+    return l;
+}
+
+pipc__layout_t pipc__layout_simple(size_t staging_bytes)
+{
+    pipc__layout_t l = {.bytes = pipc__layout(staging_bytes, 0).bytes};
+
+    l.simple_bytes = l.push_at = l.ce_at = l.ll_at = l.bytes;
+    l.area_bytes = area_bytes(l.simple_bytes);
     return l;
 }

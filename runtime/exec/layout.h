@@ -29,4 +29,7 @@ typedef struct pipc__layout {
  * and copy engines. Push is for few ranks: of more than two simple has the half. */
 pipc__layout_t pipc__layout(size_t staging_bytes, int nranks);
 
+/* The same with all of it simple's: for plans over nodes, beside which there is nothing else. */
+pipc__layout_t pipc__layout_simple(size_t staging_bytes);
+
 #endif

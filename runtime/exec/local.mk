@@ -1,4 +1,5 @@
-# runtime/exec/local.mk - executors. libpipc-exec holds what needs neither CUDA nor PMIx.
+# runtime/exec/local.mk - executors. libpipc-exec holds what needs neither CUDA nor PMIx, and NCCL's
+# communicator, which the executor and the rail of GPUs share.
 noinst_LTLIBRARIES += libpipc-exec.la
 EXEC_CPU_SOURCES = \
 	runtime/exec/control.c runtime/exec/control.h \
@@ -18,7 +19,10 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/reduce_level.h runtime/exec/reduce_table.h runtime/exec/reduce_type.h \
 	runtime/exec/release.c runtime/exec/release.h \
 	runtime/exec/segment.c runtime/exec/segment.h \
-	runtime/exec/watchdog.c runtime/exec/watchdog.h
+	runtime/exec/watchdog.c runtime/exec/watchdog.h \
+	runtime/rail/nccl.c \
+	runtime/rail/nccl_comm.c runtime/rail/nccl_comm.h \
+	runtime/rail/nccl_library.c runtime/rail/nccl_library.h
 libpipc_exec_la_SOURCES = $(EXEC_CPU_SOURCES)
 # The loops of reduce.c are a few instructions long. Where in a cache line they began was chance, and
 # a change elsewhere could take a quarter of a call's speed (EPYC, 1 MB, 2 ranks: 11.5 or 8.5 GB/s).
@@ -42,8 +46,10 @@ EXEC_CUDA_SOURCES = \
 	runtime/exec/cuda_ll.c \
 	runtime/exec/cuda_memory.c \
 	runtime/exec/cuda_order.c \
+	runtime/exec/cuda_program.c \
 	runtime/exec/cuda_module.c runtime/exec/cuda_module.h \
 	runtime/exec/cuda_push.c \
+	runtime/exec/cuda_rail.c runtime/exec/cuda_rail.h \
 	runtime/exec/cuda_simple.c \
 	runtime/exec/cuda_probe.c runtime/exec/probe_kernels.h \
 	runtime/exec/fatbin.c runtime/exec/fatbin.h

@@ -1,211 +1,66 @@
 /* exec/nccl.c - see nccl.h
  *
- * The few declarations that are needed stand here, so that nothing builds against NCCL's header;
- * names and values are those of nccl.h (NCCL 2.x: ncclCommInitRankConfig() since 2.14).
- *
  * NCCL's kernels know nothing of our abort word, and a program may sit in a synchronisation where
  * no call of ours could help it. So a thread watches the word, and aborts NCCL's communicator when
- * it is set. Hence a lock around every use of it: ncclCommAbort() frees it. The communicator is
- * made non-blocking, so that no use keeps the lock while NCCL waits for a peer.
+ * it is set. Over several nodes it also asks NCCL: nothing else here can see that another node is
+ * lost, and the ranks beside this one must hear of it.
  */
 #include "runtime/exec/nccl.h"
 
-#include <dlfcn.h>
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "runtime/base/log.h"
-
-#define NCCL_SUCCESS 0
-#define NCCL_IN_PROGRESS 7
-#define NCCL_MAGIC 0xcafebeefu
 #define WATCH_MSEC 20
-#define INIT_SECONDS                                                                               \
-    60 /* all ranks are in the same step: who takes that long has failed elsewhere */
-
-typedef struct nccl_id {
-    char internal[128]; /* NCCL_UNIQUE_ID_BYTES */
-} nccl_id_t;
-
-/* ncclConfig_t as of 2.14; later versions add fields and go by size and version. The last field
- * fills what was padding then, with the value that says "not set" to those that read it. */
-typedef struct nccl_config {
-    size_t size;
-    unsigned int magic, version;
-    int blocking, unset;
-} nccl_config_t;
-
-typedef struct library {
-    void *handle;
-    int (*GetVersion)(int *);
-    int (*GetUniqueId)(nccl_id_t *);
-    int (*CommInitRank)(void **, int, nccl_id_t, int);
-    int (*AllReduce)(const void *, void *, size_t, int, int, void *, void *);
-    int (*CommGetAsyncError)(void *, int *);
-    int (*CommAbort)(void *);
-    int (*CommDestroy)(void *);
-    const char *(*GetErrorString)(int);
-    /* Since 2.14; NULL without. */
-    int (*CommInitRankConfig)(void **, int, nccl_id_t, int, nccl_config_t *);
-    int (*CommFinalize)(void *);
-} library_t;
 
 struct pipc__nccl {
-    library_t lib;
-    char version[PIPC__NCCL_VERSION_TEXT];
+    pipc__nccl_comm_t *comm;
     pipc__control_t *ctl;
-    int rank, size;
-    bool given;           /* comm is the program's */
-    void *comm;           /* NULL once it is aborted */
-    pthread_mutex_t lock; /* of comm */
+    int rank, size; /* of the node: as @ctl has them */
+    bool given;     /* comm is the program's */
+    bool spans;     /* it has ranks of other nodes, by ticket */
+    pipc__nccl_ticket_t ticket;
+    pthread_mutex_t lock; /* of stop */
     pthread_cond_t wake;
     pthread_t watcher;
     bool watching, stop;
 };
 
-/* --- the library ----------------------------------------------------------------------------- */
-
-static const struct symbol {
-    const char *name;
-    size_t offset; /* of the member in library_t */
-    bool newer;    /* may be absent */
-} symbols[] = {
-#define SYMBOL(member, newer)                                                                      \
-    {                                                                                              \
-        "nccl" #member, offsetof(library_t, member), newer                                         \
-    }
-    SYMBOL(GetVersion, false),  SYMBOL(GetUniqueId, false),       SYMBOL(CommInitRank, false),
-    SYMBOL(AllReduce, false),   SYMBOL(CommGetAsyncError, false), SYMBOL(CommAbort, false),
-    SYMBOL(CommDestroy, false), SYMBOL(GetErrorString, false),    SYMBOL(CommInitRankConfig, true),
-    SYMBOL(CommFinalize, true),
-#undef SYMBOL
-};
-
-/* dlopen() by the bare name finds the library that the program has loaded already, wherever it
- * lies: a communicator that the program gives must not meet a second NCCL. */
-static pipc_status_t open_library(library_t *lib, const char *path, pipc__error_t *err)
-{
-    path = path ? path : "libnccl.so.2";
-    lib->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!lib->handle) {
-        const char *why = dlerror();
-        return pipc__fail(err, PIPC_ERR_NOT_FOUND,
-                          "%s; install NCCL, or set PCIE_IPC_NCCL to its path", why ? why : path);
-    }
-    for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *f = dlsym(lib->handle, symbols[i].name);
-        if (!f && !symbols[i].newer)
-            return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
-                              "%s has no %s; NCCL 2.4 or newer is needed", path, symbols[i].name);
-        memcpy((char *)lib + symbols[i].offset, &f, sizeof(f));
-    }
-    return PIPC_OK;
-}
-
-/* 2.28.9 is 22809; before 2.9 the last two parts had one digit each less. */
-static void write_version(int v, char text[PIPC__NCCL_VERSION_TEXT])
-{
-    unsigned int u = v > 0 ? (unsigned int)v : 0;
-
-    if (u < 10000)
-        snprintf(text, PIPC__NCCL_VERSION_TEXT, "%u.%u.%u", u / 1000, u / 100 % 10, u % 100);
-    else
-        snprintf(text, PIPC__NCCL_VERSION_TEXT, "%u.%u.%u", u / 10000 % 1000, u / 100 % 100,
-                 u % 100);
-}
-
-/* The library stays open for good: it keeps threads and exit handlers of its own. */
-static pipc_status_t load(library_t *lib, const char *path, char version[PIPC__NCCL_VERSION_TEXT],
-                          pipc__error_t *err)
-{
-    int v = 0;
-    pipc_status_t st = open_library(lib, path, err);
-
-    if (st)
-        return st;
-    if (lib->GetVersion(&v))
-        return pipc__fail(err, PIPC_ERR_CUDA, "ncclGetVersion failed; reinstall NCCL");
-    write_version(v, version);
-    return PIPC_OK;
-}
-
 pipc_status_t pipc__nccl_find(const char *path, char version[PIPC__NCCL_VERSION_TEXT],
                               pipc__error_t *err)
 {
-    library_t lib = {0};
+    pipc__nccl_comm_t *c;
+    pipc_status_t st = pipc__nccl_comm_open(&c, path, NULL, err);
 
-    return load(&lib, path, version, err);
+    if (!st)
+        snprintf(version, PIPC__NCCL_VERSION_TEXT, "%s", pipc__nccl_comm_version(c));
+    pipc__nccl_comm_close(c);
+    return st;
 }
 
 const char *pipc__nccl_version(const pipc__nccl_t *n)
 {
-    return n->version;
+    return pipc__nccl_comm_version(n->comm);
 }
 
-static pipc_status_t check(const pipc__nccl_t *n, int rc, const char *what, pipc__error_t *err)
+static bool is_dead(void *ctl)
 {
-    if (rc == NCCL_SUCCESS)
-        return PIPC_OK;
-    return pipc__fail(err, PIPC_ERR_CUDA, "%s of NCCL %s: %s; NCCL_DEBUG=WARN tells more", what,
-                      n->version, n->lib.GetErrorString(rc));
+    return pipc__control_state(ctl, NULL);
 }
 
-/* --- waiting for NCCL ------------------------------------------------------------------------ */
-
-static pipc_status_t aborted(const pipc__nccl_t *n, pipc__error_t *err)
+/* @st as NCCL gave it; where the ranks have given up, what became of them. */
+static pipc_status_t explain(const pipc__nccl_t *n, pipc_status_t st, pipc__error_t *err)
 {
-    char name[128];
-    int who = n->rank;
-    pipc_status_t st = pipc__control_state(n->ctl, &who);
+    char cause[PIPC__CAUSE_MAX];
+    pipc_status_t dead = st ? pipc__control_state(n->ctl, NULL) : PIPC_OK;
 
-    return pipc__fail(err, st ? st : PIPC_ERR_ABORTED, "%s %s; NCCL's communicator was aborted",
-                      pipc__control_name(n->ctl, who, name, sizeof(name)),
-                      st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator");
-}
-
-/* What NCCL says of its communicator now: NCCL_SUCCESS, NCCL_IN_PROGRESS or a failure. */
-static pipc_status_t ask(pipc__nccl_t *n, int *state, pipc__error_t *err)
-{
-    int rc = NCCL_SUCCESS;
-
-    *state = NCCL_SUCCESS;
-    pthread_mutex_lock(&n->lock);
-    bool gone = !n->comm;
-    if (!gone)
-        rc = n->lib.CommGetAsyncError(n->comm, state);
-    pthread_mutex_unlock(&n->lock);
-    if (gone)
-        return aborted(n, err);
-    return check(n, rc, "ncclCommGetAsyncError", err);
-}
-
-/* Until NCCL is done with @what, or @seconds (0: no limit) are over, or the ranks gave up. */
-static pipc_status_t settle(pipc__nccl_t *n, const char *what, int seconds, pipc__error_t *err)
-{
-    const struct timespec pause = {0, 50000};
-    struct timespec now, start;
-    int state;
-
-    clock_gettime(CLOCK_MONOTONIC, &start);
-    for (;;) {
-        pipc_status_t st = ask(n, &state, err);
-        if (st || state != NCCL_IN_PROGRESS)
-            return st ? st : check(n, state, what, err);
-        if (pipc__control_state(n->ctl, NULL))
-            return aborted(n, err);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (seconds && now.tv_sec - start.tv_sec > seconds)
-            return pipc__fail(err, PIPC_ERR_CUDA,
-                              "%s of NCCL %s took more than %d seconds; "
-                              "NCCL_DEBUG=INFO tells what it waits for",
-                              what, n->version, seconds);
-        nanosleep(&pause, NULL);
-    }
+    if (!dead)
+        return st;
+    return pipc__fail(err, dead, "%s; NCCL's communicator was aborted",
+                      pipc__control_cause(n->ctl, cause, sizeof(cause)));
 }
 
 /* --- create ---------------------------------------------------------------------------------- */
@@ -214,7 +69,7 @@ static pipc_status_t settle(pipc__nccl_t *n, const char *what, int seconds, pipc
 typedef struct ballot {
     int32_t status, given;
     char version[PIPC__NCCL_VERSION_TEXT];
-    nccl_id_t id; /* of rank 0 */
+    pipc__nccl_id_t id; /* of rank 0 */
     char reason[240];
 } ballot_t;
 
@@ -241,14 +96,16 @@ static pipc_status_t vote(pipc__nccl_t *n, ballot_t *mine, pipc_status_t own, ba
 }
 
 /* Step 1: the library, the same one, and rank 0's id. */
-static pipc_status_t prepare(pipc__nccl_t *n, const char *path, nccl_id_t *id, pipc__error_t *err)
+static pipc_status_t prepare(pipc__nccl_t *n, const char *path, void *given, pipc__nccl_id_t *id,
+                             pipc__error_t *err)
 {
     ballot_t mine = {.given = n->given}, all[PIPC__RANKS_MAX];
-    pipc_status_t st = load(&n->lib, path, n->version, err);
+    pipc_status_t st = pipc__nccl_comm_open(&n->comm, path, given, err);
 
     if (!st && !n->given && n->rank == 0)
-        st = check(n, n->lib.GetUniqueId(&mine.id), "ncclGetUniqueId", err);
-    memcpy(mine.version, n->version, sizeof(mine.version));
+        st = pipc__nccl_comm_id(n->comm, &mine.id, err);
+    if (n->comm)
+        snprintf(mine.version, sizeof(mine.version), "%s", pipc__nccl_version(n));
     st = vote(n, &mine, st, all, err);
     for (int r = 1; !st && r < n->size; r++) {
         if (strncmp(all[r].version, all[0].version, sizeof(all[r].version)))
@@ -266,31 +123,28 @@ static pipc_status_t prepare(pipc__nccl_t *n, const char *path, nccl_id_t *id, p
     return st;
 }
 
-static pipc_status_t init(pipc__nccl_t *n, nccl_id_t id, pipc__error_t *err)
-{
-    nccl_config_t config = {sizeof(config), NCCL_MAGIC, 2 * 10000 + 14 * 100, 0, INT_MIN};
-    int rc;
-
-    if (!n->lib.CommInitRankConfig) {
-        rc = n->lib.CommInitRank(&n->comm, n->size, id, n->rank);
-        return check(n, rc, "ncclCommInitRank", err);
-    }
-    rc = n->lib.CommInitRankConfig(&n->comm, n->size, id, n->rank, &config);
-    if (rc != NCCL_IN_PROGRESS && rc != NCCL_SUCCESS)
-        return check(n, rc, "ncclCommInitRankConfig", err);
-    return settle(n, "ncclCommInitRankConfig", INIT_SECONDS, err);
-}
-
-static void abort_now(pipc__nccl_t *n)
-{
-    pthread_mutex_lock(&n->lock);
-    if (n->comm && !n->given)
-        n->lib.CommAbort(n->comm);
-    n->comm = NULL;
-    pthread_mutex_unlock(&n->lock);
-}
-
 /* --- the watcher ----------------------------------------------------------------------------- */
+
+/* What NCCL says of the other nodes, for the ranks of this one. */
+static void look_abroad(pipc__nccl_t *n)
+{
+    pipc__error_t err;
+
+    if (n->spans && pipc__nccl_comm_poll(n->comm, &err) && !is_dead(n->ctl))
+        pipc__control_abort_why(
+            n->ctl, err.status == PIPC_ERR_PEER_LOST ? err.status : PIPC_ERR_ABORTED, err.text);
+}
+
+/* The abort word of every rank comes first: a kernel of NCCL's that is ended leaves nonsense, and
+ * who looks for errors before using a result must find one there. */
+static void end_comm(pipc__nccl_t *n)
+{
+    int who = n->rank;
+    pipc_status_t st = pipc__control_state(n->ctl, &who);
+
+    pipc__control_abort(n->ctl, st, who);
+    pipc__nccl_comm_abort(n->comm);
+}
 
 static void *watch(void *arg)
 {
@@ -298,17 +152,18 @@ static void *watch(void *arg)
     struct timespec t;
 
     pthread_mutex_lock(&n->lock);
-    while (!n->stop && !pipc__control_state(n->ctl, NULL)) {
+    while (!n->stop && !is_dead(n->ctl)) {
         clock_gettime(CLOCK_REALTIME, &t);
         t.tv_nsec += WATCH_MSEC * 1000000L;
         t.tv_sec += t.tv_nsec / 1000000000L;
         t.tv_nsec %= 1000000000L;
         pthread_cond_timedwait(&n->wake, &n->lock, &t);
+        look_abroad(n);
     }
     bool stop = n->stop;
     pthread_mutex_unlock(&n->lock);
     if (!stop)
-        abort_now(n);
+        end_comm(n);
     return NULL;
 }
 
@@ -335,28 +190,50 @@ static void stop_watcher(pipc__nccl_t *n)
     n->watching = false;
 }
 
+/* --- life ------------------------------------------------------------------------------------ */
+
+static pipc__nccl_t *new_nccl(pipc__control_t *ctl, int rank, int size, void *given)
+{
+    pipc__nccl_t *n = calloc(1, sizeof(*n));
+
+    if (!n)
+        return NULL;
+    n->ctl = ctl;
+    n->rank = rank;
+    n->size = size;
+    n->given = given != NULL;
+    pthread_mutex_init(&n->lock, NULL);
+    pthread_cond_init(&n->wake, NULL);
+    return n;
+}
+
+static pipc_status_t init(pipc__nccl_t *n, const pipc__nccl_id_t *id, int rank, int size,
+                          pipc__error_t *err)
+{
+    pipc_status_t st = PIPC_OK;
+
+    if (!n->given)
+        st = pipc__nccl_comm_init(n->comm, id, rank, size, is_dead, n->ctl, err);
+    st = explain(n, st, err);
+    return st ? st : start_watcher(n, err);
+}
+
 pipc_status_t pipc__nccl_create(pipc__nccl_t **out, pipc__control_t *ctl, int rank, int size,
                                 const char *path, void *given, pipc__error_t *err)
 {
-    pipc__nccl_t *n = calloc(1, sizeof(*n)), none = {.ctl = ctl, .rank = rank, .size = size};
+    pipc__nccl_t *n = new_nccl(ctl, rank, size, given);
+    pipc__nccl_t none = {.ctl = ctl, .rank = rank, .size = size};
     ballot_t mine = {0}, all[PIPC__RANKS_MAX];
-    nccl_id_t id;
+    pipc__nccl_id_t id;
 
     *out = NULL;
     if (!n) { /* the others must hear of it */
         pipc_status_t st = pipc__fail(err, PIPC_ERR_NOMEM, "no memory for NCCL's communicator");
         return vote(&none, &mine, st, all, err);
     }
-    *n = none;
-    n->given = given != NULL;
-    n->comm = given;
-    pthread_mutex_init(&n->lock, NULL);
-    pthread_cond_init(&n->wake, NULL);
-    pipc_status_t st = prepare(n, path, &id, err);
+    pipc_status_t st = prepare(n, path, given, &id, err);
     if (!st) {
-        st = n->given ? PIPC_OK : init(n, id, err);
-        if (!st)
-            st = start_watcher(n, err);
+        st = init(n, &id, rank, size, err);
         st = vote(n, &mine, st, all, err);
     }
     if (st)
@@ -366,76 +243,62 @@ pipc_status_t pipc__nccl_create(pipc__nccl_t **out, pipc__control_t *ctl, int ra
     return st;
 }
 
-/* --- calls ----------------------------------------------------------------------------------- */
-
-/* ncclRedOp_t, by nccl-tests' names, which are ours. */
-static int redop_number(pipc_redop_t op)
+static pipc_status_t judge_ticket(const pipc__nccl_t *n, pipc__error_t *err)
 {
-    static const char *const names[] = {"sum", "prod", "max", "min", "avg"};
-    const char *name = pipc_redop_string(op);
+    const pipc__nccl_ticket_t *t = &n->ticket;
 
-    for (int i = 0; i < 5; i++)
-        if (!strcmp(names[i], name))
-            return i;
-    return -1;
+    if (strncmp(pipc__nccl_version(n), t->version, sizeof(t->version)))
+        return pipc__fail(err, PIPC_ERR_MISMATCH,
+                          "rank 0 has NCCL %.15s and rank %d has %s; give every rank the same "
+                          "library",
+                          t->version, t->rank, pipc__nccl_version(n));
+    if (n->given != (t->given != 0))
+        return pipc__fail(err, PIPC_ERR_MISMATCH,
+                          "of ranks 0 and %d one gave an NCCL communicator and one did not; set "
+                          "config.nccl_comm on every rank, or on none",
+                          t->rank);
+    return PIPC_OK;
 }
 
-/* ncclDataType_t. */
-static int dtype_number(pipc_dtype_t dtype)
+pipc_status_t pipc__nccl_open(pipc__nccl_t **out, pipc__control_t *ctl, const char *path,
+                              void *given, const pipc__nccl_ticket_t *ticket, pipc__error_t *err)
 {
-    static const char *const names[] = {"int8",   "uint8", "int32", "uint32", "int64",
-                                        "uint64", "half",  "float", "double", "bfloat16"};
-    const char *name = pipc_dtype_string(dtype);
+    pipc__nccl_t *n = new_nccl(ctl, ticket->local_rank, 0, given);
 
-    for (int i = 0; i < 10; i++)
-        if (!strcmp(names[i], name))
-            return i;
-    return -1;
+    *out = NULL;
+    if (!n)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for NCCL's communicator");
+    n->spans = true;
+    n->ticket = *ticket;
+    pipc_status_t st = pipc__nccl_comm_open(&n->comm, path, given, err);
+    if (!st)
+        st = judge_ticket(n, err);
+    if (st)
+        pipc__nccl_close(n, false);
+    else
+        *out = n;
+    return st;
 }
 
-pipc_status_t pipc__nccl_allreduce(void *nccl, const pipc__exec_call_t *call, pipc__error_t *err)
+pipc_status_t pipc__nccl_join(pipc__nccl_t *n, pipc__error_t *err)
 {
-    pipc__nccl_t *n = nccl;
-    int dtype = dtype_number(call->dtype), op = redop_number(call->op), rc = NCCL_SUCCESS;
-
-    if (dtype < 0 || op < 0)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "NCCL has no %s of %s",
-                          pipc_redop_string(call->op), pipc_dtype_string(call->dtype));
-    pthread_mutex_lock(&n->lock);
-    bool gone = !n->comm;
-    if (!gone)
-        rc =
-            n->lib.AllReduce(call->send, call->recv, call->count, dtype, op, n->comm, call->stream);
-    pthread_mutex_unlock(&n->lock);
-    if (gone)
-        return aborted(n, err);
-    /* The first calls may still make connections, in a thread of NCCL's own. */
-    return rc == NCCL_IN_PROGRESS ? settle(n, "ncclAllReduce", 0, err)
-                                  : check(n, rc, "ncclAllReduce", err);
+    return init(n, &n->ticket.id, n->ticket.rank, n->ticket.size, err);
 }
 
-pipc_status_t pipc__nccl_poll(pipc__nccl_t *n, pipc__error_t *err)
+pipc_status_t pipc__nccl_ticket(pipc__nccl_ticket_t *ticket, const char *path, void *given,
+                                pipc__error_t *err)
 {
-    int state;
-    pipc_status_t st = ask(n, &state, err);
+    pipc__nccl_comm_t *c;
+    pipc_status_t st = pipc__nccl_comm_open(&c, path, given, err);
 
-    return st || state == NCCL_IN_PROGRESS ? st : check(n, state, "NCCL's communicator", err);
-}
-
-/* Finalising flushes what NCCL's own threads still do; a non-blocking communicator asks for it. */
-static void destroy(pipc__nccl_t *n)
-{
-    pipc__error_t why;
-    int rc = n->lib.CommFinalize ? n->lib.CommFinalize(n->comm) : NCCL_SUCCESS;
-
-    if (rc == NCCL_IN_PROGRESS || rc == NCCL_SUCCESS)
-        rc = settle(n, "ncclCommFinalize", 0, &why) ? -1 : NCCL_SUCCESS;
-    if (rc != NCCL_SUCCESS) {
-        abort_now(n);
-        return;
-    }
-    n->lib.CommDestroy(n->comm);
-    n->comm = NULL;
+    if (st)
+        return st;
+    if (!given)
+        st = pipc__nccl_comm_id(c, &ticket->id, err);
+    ticket->given = given != NULL;
+    snprintf(ticket->version, sizeof(ticket->version), "%s", pipc__nccl_comm_version(c));
+    pipc__nccl_comm_close(c);
+    return st;
 }
 
 void pipc__nccl_close(pipc__nccl_t *n, bool alive)
@@ -445,12 +308,30 @@ void pipc__nccl_close(pipc__nccl_t *n, bool alive)
     if (!n)
         return;
     stop_watcher(n);
-    if (alive && n->comm && !n->given)
-        destroy(n);
-    else
-        abort_now(n);
+    if (alive)
+        pipc__nccl_comm_finish(n->comm, is_dead, n->ctl);
+    pipc__nccl_comm_close(n->comm);
     pthread_cond_destroy(&n->wake);
     pthread_mutex_destroy(&n->lock);
     free(n);
     errno = saved;
+}
+
+/* --- calls ----------------------------------------------------------------------------------- */
+
+pipc_status_t pipc__nccl_allreduce(void *nccl, const pipc__exec_call_t *call, pipc__error_t *err)
+{
+    pipc__nccl_t *n = nccl;
+    const pipc__nccl_sum_t sum = {call->send, call->recv, call->count, call->dtype, call->op};
+
+    return explain(n, pipc__nccl_comm_sum(n->comm, &sum, 1, call->stream, is_dead, n->ctl, err),
+                   err);
+}
+
+/* Over nodes the others of this one hear of a loss first, with its name: the caller may tell them
+ * no more than that this rank gives up. */
+pipc_status_t pipc__nccl_poll(pipc__nccl_t *n, pipc__error_t *err)
+{
+    look_abroad(n);
+    return explain(n, pipc__nccl_comm_poll(n->comm, err), err);
 }

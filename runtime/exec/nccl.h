@@ -5,8 +5,7 @@
 #define PIPC_EXEC_NCCL_H
 
 #include "runtime/exec/exec.h"
-
-#define PIPC__NCCL_VERSION_TEXT 16 /* bytes of "2.28.9", its end included */
+#include "runtime/rail/nccl_comm.h"
 
 typedef struct pipc__nccl pipc__nccl_t;
 
@@ -18,6 +17,30 @@ typedef struct pipc__nccl pipc__nccl_t;
  * PIPC_ERR_NOT_FOUND, UNSUPPORTED, MISMATCH, NOMEM, CUDA (NCCL failed), PEER_LOST, ABORTED. */
 pipc_status_t pipc__nccl_create(pipc__nccl_t **nccl, pipc__control_t *ctl, int rank, int size,
                                 const char *path, void *given, pipc__error_t *err);
+
+/* What makes ranks of several nodes one communicator. */
+typedef struct pipc__nccl_ticket {
+    pipc__nccl_id_t id; /* rank 0's, for all; none is needed beside a given one */
+    char version[PIPC__NCCL_VERSION_TEXT]; /* rank 0's library */
+    int32_t given;                         /* rank 0 has one of the program's */
+    int32_t rank, size;                    /* in the communicator */
+    int32_t local_rank;                    /* on the own node, as @ctl has it */
+} pipc__nccl_ticket_t;
+
+/* On rank 0: fill id, version and given, from the library at @path. @path, @given and statuses as
+ * above. */
+pipc_status_t pipc__nccl_ticket(pipc__nccl_ticket_t *ticket, const char *path, void *given,
+                                pipc__error_t *err);
+
+/* Be ready to make the communicator over the ranks of all nodes, with rank 0's id and version in
+ * @ticket; of this rank alone. PIPC_ERR_MISMATCH: another library than rank 0's. */
+pipc_status_t pipc__nccl_open(pipc__nccl_t **nccl, pipc__control_t *ctl, const char *path,
+                              void *given, const pipc__nccl_ticket_t *ticket, pipc__error_t *err);
+
+/* Make it. All ranks of all nodes do so, once all are ready; how it went on the others this one
+ * does not hear. From then on the end of another node, which NCCL alone can see, sets the abort
+ * word of the own node's ranks. */
+pipc_status_t pipc__nccl_join(pipc__nccl_t *nccl, pipc__error_t *err);
 
 /* Enqueue @call (its plan, proto and blocks are not read). @nccl is a pipc__nccl_t: an executor's
  * other() takes this function. After the abort word of @ctl was set, its status. */

@@ -20,6 +20,7 @@ typedef struct pipc__perturb {
     int32_t one_area;  /* all rounds use staging area 0: slots are reused too early */
     int32_t no_scrub;  /* LL: old packets stay, see kernels/ll.h */
     int32_t drop_ce;   /* CE: this wait is skipped, see kernels/ce.h */
+    uint32_t rail_chunk; /* bytes of a chunk over nodes on GPUs, for many rounds; 0: as it is */
     uint64_t calls;    /* what a communicator's number of calls begins with */
     uint64_t seed;
     pipc__trace_sink_t trace; /* where the next launch writes what it does: see kernels/trace.cuh */

@@ -5,6 +5,7 @@ libpipc_core_la_SOURCES += \
 	runtime/plan/check_access.c runtime/plan/check_rail.c runtime/plan/check_state.h \
 	runtime/plan/direct.c \
 	runtime/plan/generate.c runtime/plan/generate.h \
+	runtime/plan/halves.c runtime/plan/halves.h \
 	runtime/plan/host.c runtime/plan/host.h \
 	runtime/plan/island.c \
 	runtime/plan/json.h runtime/plan/json_read.c runtime/plan/json_write.c \

@@ -143,6 +143,16 @@ typedef struct pipc__split {
     size_t lane;  /* elements between the starts of two lanes of a chunk */
 } pipc__split_t;
 
+/* Lanes of a chunk of which others have decided: the parts of pipc__split() for it. */
+static inline PIPC__HD pipc__split_t pipc__split_chunk(size_t chunk, size_t elem_bytes, int nlanes)
+{
+    size_t unit = PIPC__SPLIT_BYTES / elem_bytes;
+    pipc__split_t s = {chunk, 0};
+
+    s.lane = ((chunk + (size_t)nlanes - 1) / (size_t)nlanes + unit - 1) / unit * unit;
+    return s;
+}
+
 /* Cut @count elements of @elem_bytes into @nchunks x @nlanes parts that begin at multiples of
  * PIPC__SPLIT_BYTES from the buffer's start. Every rank must call it with the same arguments. */
 static inline PIPC__HD pipc__split_t pipc__split(size_t count, size_t elem_bytes, int nchunks,
@@ -150,11 +160,8 @@ static inline PIPC__HD pipc__split_t pipc__split(size_t count, size_t elem_bytes
 {
     size_t unit = PIPC__SPLIT_BYTES / elem_bytes;
     size_t chunk = (count + (size_t)nchunks - 1) / (size_t)nchunks;
-    pipc__split_t s;
 
-    s.chunk = (chunk + unit - 1) / unit * unit;
-    s.lane = ((s.chunk + (size_t)nlanes - 1) / (size_t)nlanes + unit - 1) / unit * unit;
-    return s;
+    return pipc__split_chunk((chunk + unit - 1) / unit * unit, elem_bytes, nlanes);
 }
 
 /* The same for one lane of a plan with rails: a chunk has PIPC__RAIL_CHUNK_BYTES at least, if a
@@ -199,6 +206,18 @@ static inline PIPC__HD size_t pipc__lane_slot_bytes(size_t area_bytes, int nslot
     size_t part = area_bytes / ((size_t)nslots * (size_t)nlanes);
 
     return part - part % PIPC__SPLIT_BYTES;
+}
+
+/* Bytes of a chunk of a plan with rails when an area of @area_bytes is shared by PIPC__SLOTS_MAX
+ * slots and each lane's part has to fit pipc__lane_slot_bytes() of them, however many lanes there
+ * are, up to @most_lanes: nodes may differ in lanes and in the slots of their plans, but not in
+ * chunks. 0: the area is too small. */
+static inline size_t pipc__rail_chunk_bytes(size_t area_bytes, int most_lanes)
+{
+    size_t slot = area_bytes / PIPC__SLOTS_MAX;
+    size_t lost = (size_t)2 * PIPC__SPLIT_BYTES * (size_t)most_lanes; /* by rounding of parts */
+
+    return slot > lost ? (slot - lost) / PIPC__SPLIT_BYTES * PIPC__SPLIT_BYTES : 0;
 }
 
 /* The most elements that one round of @plan_chunks chunks can carry. */

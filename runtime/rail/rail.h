@@ -50,16 +50,19 @@ typedef struct pipc__rail_job {
 } pipc__rail_job_t;
 
 typedef struct pipc__rail_ops {
-    const char *name; /* "ucx" */
-    /* Make the own end and its address. */
-    pipc_status_t (*open)(pipc__rail_t **rail, pipc__rail_address_t *address, pipc__rail_sum_t *sum,
-                          pipc__error_t *err);
+    const char *name; /* "ucx", "nccl" */
+    /* Make the own end and its address. @self: the number of the own node. @sum: of engines that
+     * add here; else it is not read. */
+    pipc_status_t (*open)(pipc__rail_t **rail, pipc__rail_address_t *address, int self,
+                          pipc__rail_sum_t *sum, pipc__error_t *err);
     /* The own rail: address and name ("rank 12 on n3") of its rank on each of @nodes nodes, the own
-     * at
-     * @self. Names are copied. May connect lazily; not collective. */
+     * at @self. Names are copied. May connect lazily; not collective. */
     pipc_status_t (*connect)(pipc__rail_t *rail, int self, int nodes,
                              const pipc__rail_address_t *const *peers, const char *const *names,
                              pipc__error_t *err);
+
+    /* --- engines of the CPU's memory; NULL in others --- */
+
     /* Begin a job; *id (0 to PIPC__RAIL_JOBS_MAX - 1) is its number until it is done. Does not
      * wait. PIPC_ERR_INVALID when as many are on their way. */
     pipc_status_t (*start)(pipc__rail_t *rail, const pipc__rail_job_t *job, int *id,
@@ -72,18 +75,38 @@ typedef struct pipc__rail_ops {
      * ended"), as far as they wait for this one, or for another that does. An engine does so itself
      * when it loses a node. The first reason counts. */
     void (*tell)(pipc__rail_t *rail, pipc_status_t status, const char *text);
-    /* What has come, with no job on its way: PIPC_OK, or why this rail has failed, as poll() says it.
-     * That a node is lost nobody sees before a job waits for it; that one gave up is seen. NULL: the
-     * engine hears nothing between jobs. */
-    pipc_status_t (*look)(pipc__rail_t *rail, pipc__error_t *err);
     /* Sleep until there may be something to go on with, @usec at most: a thread that waits for a
      * slow node must not burn. */
     void (*rest)(pipc__rail_t *rail, int usec);
+
+    /* --- engines of GPUs, whose jobs are enqueued on a stream; NULL in others --- */
+
+    /* Once connected, and known that every node has come so far: make ready for jobs. All ranks of
+     * the rail do so, with the GPU's context current, and wait for each other. */
+    pipc_status_t (*join)(pipc__rail_t *rail, pipc__error_t *err);
+    /* Enqueue jobs[n], n > 0, on @stream (a CUstream); all nodes the same ones. Waits for no job. */
+    pipc_status_t (*enqueue)(pipc__rail_t *rail, const pipc__rail_job_t *jobs, int n, void *stream,
+                             pipc__error_t *err);
+    /* From any thread: end all jobs, and let what waits in join() and enqueue() go. What is enqueued
+     * behind a job runs then, with nonsense. */
+    void (*stop)(pipc__rail_t *rail);
+    /* All jobs have ended, on all nodes: send what is still on its way to others. Ends by stop(),
+     * too. Without it close() stops all. */
+    void (*finish)(pipc__rail_t *rail);
+
+    /* --- both --- */
+
+    /* What has come: PIPC_OK, or why this rail has failed. With no job on its way "ucx" sees that a
+     * node gave up, and not that one is lost. "nccl", from any thread, sees that one is lost or gave
+     * up when NCCL does, and names all other ends, since it can't tell which it is. NULL: the engine
+     * hears nothing between jobs. */
+    pipc_status_t (*look)(pipc__rail_t *rail, pipc__error_t *err);
     /* Waits for nobody, but a second at most for the own last messages to be on their way. Nodes
      * that need nothing more from this one go on. NULL is allowed. */
     void (*close)(pipc__rail_t *rail);
 } pipc__rail_ops_t;
 
 extern const pipc__rail_ops_t pipc__rail_ucx; /* only in builds with UCX */
+extern const pipc__rail_ops_t pipc__rail_nccl;
 
 #endif

@@ -58,11 +58,12 @@ struct pipc__rail {
 
 static void ucx_close(pipc__rail_t *rail);
 
-static pipc_status_t ucx_open(pipc__rail_t **out, pipc__rail_address_t *address,
+static pipc_status_t ucx_open(pipc__rail_t **out, pipc__rail_address_t *address, int self,
                               pipc__rail_sum_t *sum, pipc__error_t *err)
 {
     pipc__rail_t *rail = calloc(1, sizeof(*rail));
 
+    (void)self;
     *out = NULL;
     address->bytes = 0;
     if (!rail)

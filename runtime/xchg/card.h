@@ -23,7 +23,7 @@ typedef struct pipc__card {
     uint32_t split, reserved; /* as in the record; 0 */
     char host[64];
     char boot_id[40];
-    char nic[PIPC__CARD_NIC]; /* of UCX_NET_DEVICES; "" where any may be used */
+    char nic[PIPC__CARD_NIC]; /* of UCX_NET_DEVICES, GPUs: NCCL_IB_HCA; "" where any may be used */
     uint64_t staging_bytes;
     uint64_t digest; /* of every wish that decides a plan */
 } pipc__card_t;

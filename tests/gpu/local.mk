@@ -110,7 +110,7 @@ LINT_TESTS += tests/gpu/mps.t
 # GPUs that there are no kernels for, told by a library with the driver's names.
 if HAVE_CUDA
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/cuda_unfit
+check_PROGRAMS += tests/unit/cuda_nodes tests/unit/cuda_unfit
 check_LTLIBRARIES += tests/unit/libcuda.la
 endif
 endif
@@ -118,6 +118,10 @@ tests_unit_cuda_unfit_SOURCES = tests/unit/cuda_unfit.c tests/unit/ranks.c tests
 tests_unit_cuda_unfit_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cuda_unfit_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 EXTRA_tests_unit_cuda_unfit_DEPENDENCIES = tests/unit/libcuda.la tests/unit/nccl_fake.la
+tests_unit_cuda_nodes_SOURCES = tests/unit/cuda_nodes.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_cuda_nodes_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_cuda_nodes_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+EXTRA_tests_unit_cuda_nodes_DEPENDENCIES = tests/unit/libcuda.la tests/unit/nccl_fake.la
 tests_unit_libcuda_la_SOURCES = tests/unit/cuda_fake.c tests/unit/cuda_fake_not.c \
 	runtime/exec/fatbin.c runtime/exec/fatbin.h
 tests_unit_libcuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)

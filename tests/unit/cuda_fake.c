@@ -6,7 +6,8 @@
  * takes time. Machine code and PTX are taken and refused as the real driver does; a kernel can be
  * loaded but not launched, a peer's memory not reached, and there are no graphs (cuda_fake_not.c).
  * FAKE_CUDA_LOG names a file that gets a line a module that was taken: the release of CUDA that
- * made it, as far as it shows.
+ * made it, as far as it shows. With FAKE_CUDA_LAUNCHES a launch does nothing, and that file gets a
+ * line.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -335,6 +336,20 @@ CUresult cuModuleUnload(CUmodule module)
 CUresult cuModuleGetFunction(CUfunction *f, CUmodule module, const char *name)
 {
     *f = (CUfunction)(void *)&dummy;
+    return CUDA_SUCCESS;
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned int x, unsigned int y, unsigned int z,
+                        unsigned int bx, unsigned int by, unsigned int bz, unsigned int shared,
+                        CUstream stream, void **params, void **extra)
+{
+    const char *path = getenv("FAKE_CUDA_LAUNCHES");
+    FILE *log = path ? fopen(path, "a") : NULL;
+
+    if (!log)
+        return CUDA_ERROR_NOT_SUPPORTED;
+    fprintf(log, "launch\n");
+    fclose(log);
     return CUDA_SUCCESS;
 }
 

@@ -22,8 +22,11 @@ tests_unit_plan_broken_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_broken_LDADD = $(UNIT_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/plan_nodes
+check_PROGRAMS += tests/unit/plan_nodes tests/unit/plan_halves
 endif
+tests_unit_plan_halves_SOURCES = tests/unit/plan_halves.c
+tests_unit_plan_halves_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_plan_halves_LDADD = $(UNIT_LIBS)
 tests_unit_plan_nodes_SOURCES = tests/unit/plan_nodes.c \
 	tests/unit/plan_staged.c tests/unit/plan_staged.h
 tests_unit_plan_nodes_CFLAGS = $(UNIT_CFLAGS)
@@ -576,6 +579,26 @@ tests_unit_kernels_perturb_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_PERTURB
 tests_unit_kernels_perturb_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_kernels_perturb_CXXFLAGS = -std=gnu++14 -ffp-contract=off -w
 tests_unit_kernels_perturb_LDADD = libpipc-replay.la $(UNIT_LIBS)
+
+# Plans over nodes as the CUDA executor enqueues them, for the same kernels on the CPU. Blocks are small there.
+if HAVE_CMOCKA
+if HAVE_CXX
+if HAVE_CUDA
+check_PROGRAMS += tests/unit/kernels_nodes_perturb
+endif
+endif
+endif
+tests_unit_kernels_nodes_perturb_SOURCES = tests/unit/kernels_nodes.c \
+	runtime/exec/cuda_program.c runtime/exec/cuda_rail.c runtime/exec/cuda_simple.c \
+	tests/emulate/allreduce.cc \
+	tests/emulate/cuda.h \
+	tests/emulate/emulate.c tests/emulate/emulate.h \
+	tests/emulate/every.cuh tests/emulate/kernels.h tests/emulate/ptx.cuh \
+	tests/unit/values.c tests/unit/values.h
+tests_unit_kernels_nodes_perturb_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB -DPIPC__LANE_THREADS=8
+tests_unit_kernels_nodes_perturb_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_kernels_nodes_perturb_CXXFLAGS = -std=gnu++14 -ffp-contract=off -w
+tests_unit_kernels_nodes_perturb_LDADD = libpipc-exec-perturb.la $(UNIT_LIBS)
 
 # NCCL's tuner plugin: its parts, and the library as NCCL opens it.
 if HAVE_CMOCKA

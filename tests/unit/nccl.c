@@ -209,7 +209,7 @@ static int fail_later(ranks_t *all, int rank, void *arg)
     pipc_status_t st = call(n, x, x, &err);
     if (!st)
         st = pipc__nccl_poll(n, &err);
-    MUST(st == PIPC_ERR_CUDA && strstr(err.text, s->words));
+    MUST(st == s->status && strstr(err.text, s->words));
     pipc__nccl_close(n, false);
     rank_exec_close(&re);
     return 0;
@@ -218,8 +218,8 @@ static int fail_later(ranks_t *all, int rank, void *arg)
 static void what_nccl_says_is_told(void **state)
 {
     static const scene_t scenes[] = {
-        {"async", NULL, 0, PIPC_OK, "remote process exited"},
-        {"call-fails", NULL, 0, PIPC_OK, "ncclAllReduce of NCCL 2.28.9: internal error"},
+        {"async", NULL, 0, PIPC_ERR_PEER_LOST, "remote process exited"},
+        {"call-fails", NULL, 0, PIPC_ERR_CUDA, "ncclAllReduce of NCCL 2.28.9: internal error"},
     };
 
     (void)state;

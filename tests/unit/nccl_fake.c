@@ -35,6 +35,12 @@ EXPORT int ncclCommAbort(void *comm);
 EXPORT int ncclCommDestroy(void *comm);
 EXPORT int ncclCommFinalize(void *comm);
 EXPORT const char *ncclGetErrorString(int rc);
+EXPORT int ncclGroupStart(void);
+EXPORT int ncclGroupEnd(void);
+
+static struct {
+    int open, calls, busy; /* a group is one line of the log */
+} group;
 
 static int does(int rank, const char *word)
 {
@@ -107,13 +113,27 @@ int ncclAllReduce(const void *send, void *recv, size_t count, int dtype, int op,
     comm_t *c = comm;
 
     (void)op, (void)stream;
-    note("allreduce", c->rank);
+    if (!group.open || !group.calls++)
+        note("allreduce", c->rank);
     c->calls++;
     if (does(c->rank, "call-fails"))
         return 3;
     memmove(recv, send, count * bytes[dtype]);
     c->busy = does(c->rank, "call-slow") ? 5 : does(c->rank, "call-never") ? -1 : 0;
     return c->busy ? 7 : 0;
+}
+
+int ncclGroupStart(void)
+{
+    group.open = 1;
+    group.calls = group.busy = 0;
+    return 0;
+}
+
+int ncclGroupEnd(void)
+{
+    group.open = 0;
+    return group.busy ? 7 : 0;
 }
 
 int ncclCommGetAsyncError(void *comm, int *state)

@@ -201,24 +201,33 @@ static void votes_are_judged(void **state)
                              {.rank = 4, .host = "n2", .from = "shipped", .digest = 7},
                              {.rank = 8, .host = "n3", .from = "shipped", .digest = 7}};
     pipc__error_t err;
+    bool whole = true;
 
     (void)state;
     for (int i = 0; i < 3; i++)
         memset(all[i].package, '1', sizeof(all[i].package)); /* from another process: no end */
-    assert_int_equal(pipc__ballots_judge(all, 3, 1, &err), PIPC_OK);
+    assert_int_equal(pipc__ballots_judge(all, 3, 1, &whole, &err), PIPC_OK);
+    assert_false(whole);
     all[2].digest = 8;
     snprintf(all[2].from, sizeof(all[2].from), "/etc/x.table");
-    assert_int_equal(pipc__ballots_judge(all, 3, 1, &err), PIPC_ERR_MISMATCH);
+    assert_int_equal(pipc__ballots_judge(all, 3, 1, &whole, &err), PIPC_ERR_MISMATCH);
     assert_non_null(
         strstr(err.text, "rank 8 on n3 has another table (/etc/x.table) than rank 4 on n2"));
+    all[2].whole = 1; /* one node that has no table to go by: it is NCCL on all of them */
+    assert_int_equal(pipc__ballots_judge(all, 3, 1, &whole, &err), PIPC_OK);
+    assert_true(whole);
     snprintf(all[0].package, sizeof(all[0].package), "0.2.0"); /* says more than a table does */
-    assert_int_equal(pipc__ballots_judge(all, 3, 1, &err), PIPC_ERR_MISMATCH);
+    assert_int_equal(pipc__ballots_judge(all, 3, 1, &whole, &err), PIPC_ERR_MISMATCH);
     assert_non_null(strstr(
         err.text,
         "rank 0 on n1 has another pcie-ipc (0.2.0) than rank 4 on n2 (111111111111111); install"));
+    all[1].status = PIPC_ERR_EXCHANGE; /* over what another one has failed by */
+    all[2].status = PIPC_ERR_CUDA;
+    assert_int_equal(pipc__ballots_judge(all, 3, 1, &whole, &err), PIPC_ERR_CUDA);
+    all[1].status = all[2].status = PIPC_OK;
     all[0].status = PIPC_ERR_NOMEM; /* says more than either */
     memset(all[0].reason, 'x', sizeof(all[0].reason));
-    assert_int_equal(pipc__ballots_judge(all, 3, 1, &err), PIPC_ERR_NOMEM);
+    assert_int_equal(pipc__ballots_judge(all, 3, 1, &whole, &err), PIPC_ERR_NOMEM);
     assert_non_null(strstr(err.text, "node n1: xxx"));
 }
 

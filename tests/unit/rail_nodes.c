@@ -34,7 +34,7 @@ pipc__rail_t *rail_join(ranks_t *all, int rank)
     pipc__error_t err;
     pipc__rail_t *rail;
 
-    must(pipc__rail_ucx.open(&rail, &mine, rail_sum, &err), &err);
+    must(pipc__rail_ucx.open(&rail, &mine, 0, rail_sum, &err), &err);
     if (mine.bytes > sizeof(wire[0]) - sizeof(mine.bytes))
         _exit(98); /* a gather takes that much */
     ranks_gather(all, rank, &mine, sizeof(wire[0]), wire);

@@ -528,7 +528,7 @@ static int wrong_use(ranks_t *all, int rank, void *arg)
 
     (void)all;
     (void)arg;
-    NODE_CHECK(!pipc__rail_ucx.open(&rail, &mine, rail_sum, &err), "%s", err.text);
+    NODE_CHECK(!pipc__rail_ucx.open(&rail, &mine, 0, rail_sum, &err), "%s", err.text);
     NODE_CHECK(pipc__rail_ucx.start(rail, &job, &id, &err) == PIPC_ERR_INVALID, "not connected");
     NODE_CHECK(pipc__rail_ucx.connect(rail, 2, 2, peers, names, &err) == PIPC_ERR_INVALID,
                "node 2");
@@ -559,7 +559,7 @@ static int no_library(ranks_t *all, int rank, void *arg)
     (void)all;
     (void)arg;
     setenv("PCIE_IPC_UCX", "/none/libucp.so.0", 1);
-    pipc_status_t st = pipc__rail_ucx.open(&rail, &mine, rail_sum, &err);
+    pipc_status_t st = pipc__rail_ucx.open(&rail, &mine, 0, rail_sum, &err);
     NODE_CHECK(st == PIPC_ERR_NOT_FOUND, "status %d", st);
     NODE_CHECK(strstr(err.text, "PCIE_IPC_UCX"), "%s", err.text);
     NODE_CHECK(!mine.bytes && !rail, "a rail");
@@ -578,7 +578,7 @@ static int no_network(ranks_t *all, int rank, void *arg)
     (void)all;
     (void)arg;
     setenv("UCX_NET_DEVICES", "none0", 1);
-    pipc_status_t st = pipc__rail_ucx.open(&rail, &mine, rail_sum, &err);
+    pipc_status_t st = pipc__rail_ucx.open(&rail, &mine, 0, rail_sum, &err);
     if (!st)
         st = pipc__rail_ucx.connect(rail, 0, 2, peers, names, &err);
     NODE_CHECK(st == PIPC_ERR_UNREACHABLE, "status %d", st);

@@ -164,10 +164,11 @@ typedef struct pipc_comm_config {
  *
  * PIPC_LEFT: with leave_nccl, the table gives every size to NCCL, so there is no communicator.
  * Over several nodes: ranks of one node, by boot id and host name, meet in memory as ever; over that
- * some of each node are joined with those of the others by UCX (opened at run time), which takes what
- * UCX_NET_DEVICES says. Every node has the same table, or none gets a communicator.
+ * some of each node are joined with those of the others by UCX, GPUs by NCCL (opened at run time), which take
+ * what UCX_NET_DEVICES and NCCL_IB_HCA say. Every node has the same table, or none gets a communicator. GPUs
+ * leave all to NCCL unless a table of the machine's or PCIE_IPC_PLAN names a plan over nodes.
  *
- * PIPC_ERR_INVALID, NOMEM, SYSTEM, UNSUPPORTED (GPUs of several nodes, no UCX, more than 16 ranks on a
+ * PIPC_ERR_INVALID, NOMEM, SYSTEM, UNSUPPORTED (several nodes and no UCX, more than 16 ranks on a
  * node, backend not built in), EXCHANGE (nothing to meet by, or it failed), MISMATCH (ranks disagree), UNREACHABLE (a
  * peer's memory can't be mapped), PEER_LOST, CUDA. */
 PIPC_EXPORT pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_config_t *config);
