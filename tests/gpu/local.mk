@@ -107,6 +107,17 @@ tests_gpu_killed_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_killed_LDADD = libpipc-comm.la
 LINT_TESTS += tests/gpu/mps.t
 
+# Ranks of one machine as several nodes; tests/gpu/nodes runs it over all that NCCL may go over.
+if HAVE_CUDA
+check_PROGRAMS += tests/gpu/nodes_cuda
+endif
+tests_gpu_nodes_cuda_SOURCES = tests/gpu/nodes_cuda.c tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h \
+	tests/unit/values.c tests/unit/values.h
+tests_gpu_nodes_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_nodes_cuda_LDADD = libpipc-comm.la
+EXTRA_DIST += tests/gpu/nodes
+
 # GPUs that there are no kernels for, told by a library with the driver's names.
 if HAVE_CUDA
 if HAVE_CMOCKA
