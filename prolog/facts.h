@@ -78,7 +78,8 @@ typedef struct pipc__fact {
     pipc__answer_t answer;
     pipc__express_t link; /* by config space; what that does not say, by the files of sysfs */
     pipc__extended_t more;
-    int narrowest; /* of a text that shows its link with several widths: the least; else 0 */
+    bool dead_slot; /* of a text: a port says that a card is in its slot, and has no lanes */
+    int narrowest;  /* of a text that shows its link with several widths: the least; else 0 */
     /* What the kernel counted since boot; -1: unknown. Corrected ones of its link, and uncorrected
      * ones without requests that are not supported, which enumeration leaves behind. */
     int64_t errors, uncorrected;

@@ -277,10 +277,20 @@ static void judge_companion(judge_t *j, const pipc__fact_t *f)
         judge_alone(j, f);
 }
 
+/* What came up without a link is in no list of devices; the port above it knows of it. It may be a
+ * card of any kind. */
+static void judge_dead_slot(judge_t *j, const pipc__fact_t *f)
+{
+    if (f->dead_slot && !j->facts->virtual_machine)
+        pipc__judge_find(j, PIPC__CODE_LOST, PIPC__WARN, f, "",
+                         "the card in its slot has no link (x0)");
+}
+
 static void judge_device(judge_t *j, const pipc__fact_t *f)
 {
     const pipc__fact_t *p = parent_of(j, f);
 
+    judge_dead_slot(j, f);
     if (f->companion) {
         judge_companion(j, f);
         return;

@@ -12,9 +12,10 @@ typedef struct pipc__text_entry {
     int secondary;         /* the bus below it */
     int64_t ue_mask, ce_mask;
     bool vga;
-    bool virtual_bars; /* those of its virtual functions follow */
-    bool relevant;     /* a GPU, what is beside it, a port, or a function whose ACS is told */
-    bool asked_only;   /* no line of its own yet, only a command that names it */
+    bool present, down; /* a card is in a port's slot; its link is x0 */
+    bool virtual_bars;  /* those of its virtual functions follow */
+    bool relevant;      /* a GPU, what is beside it, a port, or a function whose ACS is told */
+    bool asked_only;    /* no line of its own yet, only a command that names it */
     pipc__listed_as_t as;
 } pipc__text_entry_t;
 

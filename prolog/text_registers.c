@@ -150,6 +150,10 @@ static void take_link(pipc__text_entry_t *e, const char *line)
     }
     if ((at = after(line, "LnkSta:")))
         pipc__text_link_status(&e->fact, speed(after(at, "Speed ")), width(after(at, "Width ")));
+    if (strstr(line, "SltSta:"))
+        e->present = strstr(line, "PresDet+") != NULL;
+    if (strstr(line, "LnkSta:"))
+        e->down = (at = after(line, "Width ")) && strncmp(at, "x0", 2) == 0;
     if ((at = after(line, "LnkCtl:")) && (at = after(at, "ASPM ")))
         take_aspm(&e->fact, at);
     else if ((at = after(line, "ASPM ")))

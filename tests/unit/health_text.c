@@ -65,6 +65,10 @@ static void found(const char *text, size_t size, char *out, size_t cap)
 #define NARROW_PORT(bus)                                                                           \
     "40:03.0 PCI bridge: Intel\nExpress (v2) Root Port\nBus: primary=40, secondary=" bus           \
     "\nLnkCap: Port #3, Speed 16GT/s, Width x16\n" NARROW_STATUS
+#define DEAD_PORT(present)                                                                         \
+    "00:00.0 Host bridge: Intel\n40:03.0 PCI bridge: Intel\nExpress (v2) Root Port (Slot+)\n"      \
+    "Bus: primary=40, secondary=42\nLnkSta: Speed 2.5GT/s (downgraded), Width x0 (downgraded)\n"   \
+    "SltSta: Status: AttnBtn- PowerFlt- MRL- CmdCplt- " present " Interlock-\n"
 #define LITTLE_NIC(function)                                                                       \
     "42:00." function                                                                              \
     " Ethernet controller: Broadcom\nLnkCap: Speed 5GT/s, Width x2\n" NARROW_STATUS
@@ -212,6 +216,11 @@ static const pasted_t pasted[] = {
      "43:00.0 Processing accelerators: Intel\nExpress (v2) Root Complex Integrated Endpoint\n"
      "44:00.0 Processing accelerators: Intel\nExpress (v2) Root Complex Integrated Endpoint\n",
      "warn 0000:42:00.0:PCI015"},
+    {"a card that has no link", DEAD_PORT("PresDet+") CARD("51", FULL),
+     "warn 0000:40:03.0:PCI002 0000:51:00.0:PCI011"},
+    {"an empty slot", DEAD_PORT("PresDet-") CARD("51", FULL), "note 0000:51:00.0:PCI011"},
+    {"a slot that a hypervisor invents", DEAD_PORT("PresDet+") "05:00.0 SCSI: Virtio\n",
+     "note node:PCI013"},
     /* what is no matter of GPUs */
     {"a device of another kind is narrow, and has ACS",
      PORT(FULL) CARD("41", FULL) NARROW_PORT("42") "42:00.1 Memory controller: Microsemi\n"
