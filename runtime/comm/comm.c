@@ -248,9 +248,11 @@ static void part(pipc_comm_t *c)
     pipc__exec_call_t call = {.send = &word, .recv = &word, .count = 1, .dtype = PIPC_U32,
                               .op = PIPC_MAX, .number = atomic_load(&c->calls) + 1};
 
-    if (!c->plan[PIPC__NODES_ONE] && !c->plan[PIPC__NODES])
+    for (int k = PIPC__PLAN_KINDS_LOCAL; k < PIPC__PLAN_KINDS; k++)
+        if (c->plan[k] && (!call.plan || k == PIPC__NODES_ONE)) /* the least, where there are several */
+            call.plan = c->plan[k];
+    if (!call.plan)
         return; /* no call was over the rails */
-    call.plan = c->plan[PIPC__NODES_ONE] ? c->plan[PIPC__NODES_ONE] : c->plan[PIPC__NODES];
     c->exec->ops->run(c->exec, &call, &ignored);
 }
 

@@ -252,7 +252,9 @@ pipc_status_t pipc__cpu_run(pipc__cpu_exec_t *x, const pipc__exec_call_t *call, 
     jobs.rail = &x->rail;
     jobs.dtype = call->dtype;
     jobs.op = call->op;
-    jobs.message = plan->nrails ? call->count * k.elem_bytes / (size_t)plan->nrails : 0;
+    jobs.message = !plan->nrails ? 0
+                   : plan->lean  ? SIZE_MAX
+                                 : call->count * k.elem_bytes / (size_t)plan->nrails;
     jobs.times = timed ? &times : NULL;
     jobs.first = jobs.n = 0;
     jobs.err.status = PIPC_OK;

@@ -79,6 +79,7 @@ void pipc__build_island(pipc__build_t *b);
 void pipc__build_stream(pipc__build_t *b);
 void pipc__build_nodes(pipc__build_t *b);
 void pipc__build_nodes_one(pipc__build_t *b);
+void pipc__build_nodes_lean(pipc__build_t *b);
 
 /* island.c, for nodes.c: reduce-scatter to the owners of b->plan's rails, the sums over the nodes,
  * and the way back, of b->plan->nchunks chunks. */

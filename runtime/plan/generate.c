@@ -24,6 +24,7 @@ static const struct kind {
     [PIPC__STREAM] = {"stream", pipc__build_stream, false},
     [PIPC__NODES] = {"nodes", pipc__build_nodes, false, true},
     [PIPC__NODES_ONE] = {"nodes-one", pipc__build_nodes_one, false, true},
+    [PIPC__NODES_LEAN] = {"nodes-lean", pipc__build_nodes_lean, false, true},
 };
 
 static const char *const collectives[] = {"all-reduce", "reduce-scatter", "all-gather"};

@@ -10,14 +10,16 @@
 
 /* The plans that exist; their names are those of `pcie-ipc-bench --plan`. */
 typedef enum pipc__plan_kind {
-    PIPC__ONE_SHOT,  /* "one-shot": everybody sends everything to everybody */
-    PIPC__TWO_SHOT,  /* "two-shot": direct reduce-scatter, then direct all-gather */
-    PIPC__RING,      /* "ring": both of them from neighbour to neighbour, in tree order */
-    PIPC__ISLAND,    /* "island": inside the groups of the shape first, then across, pipelined */
-    PIPC__PERMUTED,  /* "permuted": two-shot in steps, in each of which everybody has one peer */
-    PIPC__STREAM,    /* "stream": one-shot that pushes and sums at the same time */
-    PIPC__NODES,     /* "nodes": over several nodes, by rails, pipelined */
-    PIPC__NODES_ONE, /* "nodes-one": the same in one chunk, over one rail: for small messages */
+    PIPC__ONE_SHOT,   /* "one-shot": everybody sends everything to everybody */
+    PIPC__TWO_SHOT,   /* "two-shot": direct reduce-scatter, then direct all-gather */
+    PIPC__RING,       /* "ring": both of them from neighbour to neighbour, in tree order */
+    PIPC__ISLAND,     /* "island": inside the groups of the shape first, then across, pipelined */
+    PIPC__PERMUTED,   /* "permuted": two-shot in steps, in each of which everybody has one peer */
+    PIPC__STREAM,     /* "stream": one-shot that pushes and sums at the same time */
+    PIPC__NODES,      /* "nodes": over several nodes, by rails, pipelined */
+    PIPC__NODES_ONE,  /* "nodes-one": the same in one chunk, over one rail: for small messages */
+    PIPC__NODES_LEAN, /* "nodes-lean": nodes whose rails send least, in more steps: for slow
+                         networks */
     PIPC__PLAN_KINDS,
     PIPC__PLAN_KINDS_LOCAL = PIPC__NODES, /* the first ones, for the ranks of one node */
     PIPC__PLAN_KINDS_PLAIN = PIPC__ISLAND /* the first ones, of one stage and without spare waits */

@@ -285,9 +285,9 @@ static pipc_status_t read_name(const reader_t *r, json_t *from, pipc__plan_t *p)
 
 static pipc_status_t read_head(const reader_t *r, json_t *from, pipc__plan_t *p)
 {
-    static const char *const keys[] = {"version", "name",     "collective", "ranks",
-                                       "stages",  "chunks",   "slots",      "flags",
-                                       "rails",   "programs", NULL};
+    static const char *const keys[] = {"version", "name",   "collective", "ranks",
+                                       "stages",  "chunks", "slots",      "flags",
+                                       "rails",   "lean",   "programs",   NULL};
     static const char *const collectives[] = {"all-reduce", "reduce-scatter", "all-gather", NULL};
     const struct {
         const char *key;
@@ -297,7 +297,8 @@ static pipc_status_t read_head(const reader_t *r, json_t *from, pipc__plan_t *p)
                   {"chunks", 1, PIPC__CHUNKS_MAX, -1, &p->nchunks},
                   {"slots", 0, PIPC__SLOTS_MAX, -1, &p->nslots},
                   {"flags", 0, PIPC__FLAGS_MAX, -1, &p->nflags},
-                  {"rails", 0, PIPC__RANKS_MAX, 0, &p->nrails}};
+                  {"rails", 0, PIPC__RANKS_MAX, 0, &p->nrails},
+                  {"lean", 0, 1, 0, &p->lean}};
     pipc_status_t st = only(r, from, "the plan", keys);
     int version, collective = 0;
 

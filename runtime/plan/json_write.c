@@ -113,7 +113,7 @@ static pipc_status_t write_head(const pipc__plan_t *p, FILE *out, pipc__error_t 
     fprintf(out, "  \"ranks\": %d, \"stages\": %d, \"chunks\": %d, \"slots\": %d, \"flags\": %d,",
             p->nranks, p->nstages, p->nchunks, p->nslots, p->nflags);
     if (p->nrails)
-        fprintf(out, " \"rails\": %d,", p->nrails);
+        fprintf(out, " \"rails\": %d,%s", p->nrails, p->lean ? " \"lean\": 1," : "");
     fprintf(out, "\n");
     free(name);
     return PIPC_OK;

@@ -114,7 +114,9 @@ typedef struct pipc__plan {
     int nranks, nchunks;
     int nslots, nflags; /* the most that any rank has, in device and host memory alike */
     int nstages;
-    int nrails;                                                 /* 0: the ranks are all there are */
+    int nrails; /* 0: the ranks are all there are */
+    int lean;   /* 1: rails send as few bytes as they can, in however many steps. An engine's to
+                   follow or not, but of all nodes alike; the checker has no opinion */
     pipc__program_t program[PIPC__RANKS_MAX][PIPC__STAGES_MAX]; /* [rank][stage] */
 } pipc__plan_t;
 

@@ -137,7 +137,8 @@ pipc_status_t pipc__plan_print(const pipc__plan_t *plan, FILE *out, pipc__error_
     char rails[32] = "";
 
     if (plan->nrails)
-        snprintf(rails, sizeof(rails), ", %d rail%s", plan->nrails, plan->nrails == 1 ? "" : "s");
+        snprintf(rails, sizeof(rails), ", %d %srail%s", plan->nrails, plan->lean ? "lean " : "",
+                 plan->nrails == 1 ? "" : "s");
     fprintf(out, "plan %s: %s of %d rank%s, %d chunk%s a round, %d stage%s, %d slots, %d flags%s\n",
             plan->name, collective ? collective : "no collective", plan->nranks,
             plan->nranks == 1 ? "" : "s", plan->nchunks, plan->nchunks == 1 ? "" : "s",

@@ -46,7 +46,8 @@ typedef struct pipc__rail_job {
     size_t count;
     pipc_dtype_t dtype;
     pipc_redop_t op;
-    size_t message; /* bytes of all pieces that the rail gets of it; 0: this one alone */
+    size_t message; /* bytes of all pieces that the rail gets of it; 0: this one alone; SIZE_MAX:
+                       so many that nothing but bytes counts */
 } pipc__rail_job_t;
 
 typedef struct pipc__rail_ops {

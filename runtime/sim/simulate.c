@@ -494,7 +494,9 @@ pipc_status_t pipc__simulate(pipc__sim_result_t *out, const pipc__fabric_t *f,
     if (!st) {
         if (call->plan->nrails) {
             s->jobs.net = *call->net;
-            s->jobs.message = (double)pipc__cut_message(call) / call->plan->nrails;
+            s->jobs.message = call->plan->lean
+                                  ? (double)SIZE_MAX
+                                  : (double)pipc__cut_message(call) / call->plan->nrails;
         }
         out->rounds = s->cut.rounds;
         out->working_set = pipc__cut_working_set(&s->cut, call);

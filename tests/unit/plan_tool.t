@@ -124,6 +124,9 @@ like 'and in words' "$(cat out)" 'sum chunk 0 over the nodes in its output, post
 "$plan" --topo "$two" --nodes 2 --print --plan nodes --json >over.json
 run --plan-file over.json --check
 is 'and kept in a file' "$(cat out)" 'nodes, all-reduce, 8 ranks: right'
+"$plan" --topo "$two" --nodes 2 --print --plan nodes-lean --json >lean.json
+run --plan-file lean.json --print
+like 'lean rails, too' "$(cat out)" '^plan nodes-lean: .*, 8 lean rails$'
 refused 1 'say how many there are' --plan-file over.json --topo "$two"
 refused 1 'ring is for one node' --topo "$two" --nodes 2 --plan ring
 refused 64 '2 to 1024' --topo "$two" --nodes 1

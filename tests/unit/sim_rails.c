@@ -137,6 +137,20 @@ static void bytes_of_a_nic_are_exact(void **state)
     free_machine(&m);
 }
 
+/* Four nodes, 128 KB: by doubling twice the message, else once and a half. */
+static void a_lean_plan_sends_least(void **state)
+{
+    const pipc__sim_net_t net = {4, 1e10, 5e-6, 1};
+    machine_t m = make("[sw:1gpu]", PIPC__NODES, 1), lean = make("[sw:1gpu]", PIPC__NODES_LEAN, 1);
+
+    (void)state;
+    NEAR(run(&m, net, (size_t)128 << 10).nic_bytes, 256 << 10, 1e-6);
+    NEAR(run(&lean, net, (size_t)128 << 10).nic_bytes, 192 << 10, 1e-6);
+    assert_int_equal(m.plan->lean, 0);
+    free_machine(&m);
+    free_machine(&lean);
+}
+
 /* Slow NICs are the limit, and then they must hardly ever be idle: that is what chunks are for. */
 static void phases_overlap_so_that_a_slow_network_is_busy(void **state)
 {
@@ -221,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_job_goes_the_way_of_the_engine),
         cmocka_unit_test(and_that_is_what_the_engine_does),
         cmocka_unit_test(bytes_of_a_nic_are_exact),
+        cmocka_unit_test(a_lean_plan_sends_least),
         cmocka_unit_test(phases_overlap_so_that_a_slow_network_is_busy),
         cmocka_unit_test(one_chunk_takes_the_sum_of_its_phases),
         cmocka_unit_test(more_nodes_take_longer_and_the_plan_stays),

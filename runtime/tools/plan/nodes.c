@@ -21,6 +21,12 @@ static double link_rate(const plan_machine_t *m, double bytes)
                : pipc__pcie_rate(&m->costs, (int)(m->costs.speed_gts * 1000), (int)m->costs.width);
 }
 
+/* Is @kind to be looked at? nodes-lean where it is asked for alone: no shipped table has it. */
+static bool is_wanted(const plan_wants_t *w, int kind)
+{
+    return w->kind >= 0 ? w->kind == kind : kind != PIPC__NODES_LEAN;
+}
+
 /* The faster one of the plans over @nodes nodes. */
 static pipc_status_t fill_row(row_t *row, const plan_machine_t *m, const plan_wants_t *w,
                               const plan_set_t *set, int nodes, pipc__error_t *err)
@@ -31,7 +37,7 @@ static pipc_status_t fill_row(row_t *row, const plan_machine_t *m, const plan_wa
     *row = (row_t){.nodes = nodes, .kind = -1};
     for (int k = PIPC__PLAN_KINDS_LOCAL; k < PIPC__PLAN_KINDS; k++) {
         pipc__sim_result_t result;
-        if (!set->of[k].plan || (w->kind >= 0 && w->kind != k))
+        if (!set->of[k].plan || !is_wanted(w, k))
             continue;
         pipc__sim_call_t call = plan_call(w, set->of[k].plan, w->bytes);
         call.net = &net;
@@ -46,8 +52,8 @@ static pipc_status_t fill_row(row_t *row, const plan_machine_t *m, const plan_wa
     }
     if (row->kind < 0)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
-                          "--plan: %s is for one node; use nodes or "
-                          "nodes-one",
+                          "--plan: %s is for one node; use nodes, nodes-one "
+                          "or nodes-lean",
                           pipc__plan_name((pipc__plan_kind_t)w->kind));
     double bytes = (double)w->bytes, link = link_rate(m, bytes);
     row->ring = 1e6 * pipc__sim_flat_ring(&net, n, link, bytes, &row->ring_nic);

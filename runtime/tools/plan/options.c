@@ -55,7 +55,8 @@ static const pipc__cli_option_t options[] = {
      OPT_NODES},
     {"bytes", "SIZE", "message of a rank; a number, or with K, M or G (default 16M)", OPT_BYTES},
     {"plan", "NAME",
-     "one-shot, two-shot, ring, island, permuted, stream, with --nodes nodes or nodes-one, or best",
+     "one-shot, two-shot, ring, island, permuted, stream, with --nodes nodes, nodes-one or "
+     "nodes-lean, or best",
      OPT_PLAN},
     {"plan-file", "FILE", "a plan as --print --json wrote it", OPT_PLAN_FILE},
     {"collective", "NAME", "all-reduce, reduce-scatter or all-gather (default all-reduce)",

@@ -86,6 +86,7 @@ int tune_candidates(const tune_t *t, size_t bytes, bool in_graph,
     return n;
 }
 
+/* Between GPUs NCCL carries the sums, and knows best how: there nodes-lean is nodes. */
 pipc_status_t tune_prepare(tune_t *t, pipc__error_t *err)
 {
     pipc_comm_t *comm = t->bench.comm;
@@ -95,7 +96,7 @@ pipc_status_t tune_prepare(tune_t *t, pipc__error_t *err)
         pipc_status_t st = pipc__comm_prepare(comm, &one, err);
         if (st == PIPC_ERR_PEER_LOST || st == PIPC_ERR_ABORTED)
             return st;
-        t->plan[k] = !st;
+        t->plan[k] = !st && !(k == PIPC__NODES_LEAN && t->bench.device.stream);
     }
     return PIPC_OK;
 }
