@@ -31,6 +31,7 @@
 #define CALLS 2
 #define MOST 2048                 /* elements of a call */
 #define STAGING ((size_t)8 << 20) /* of it pages that nobody touches cost nothing */
+#define SMALL_AREA 8192           /* of a node alone, for many rounds */
 #define STEPS 1000000             /* the longest run that is right takes a tenth */
 #define FEW 40000                 /* of a run that is not, and hangs */
 #define GARBAGE 0x77              /* what a stopped job leaves */
@@ -47,7 +48,8 @@ typedef enum fault {
 
 typedef struct scene {
     int nodes, size[NODES];
-    int group; /* ranks that stand together in a node; 0: all alike */
+    int group;                 /* ranks that stand together in a node; 0: all alike */
+    pipc__plan_kind_t kind[2]; /* of one node: its plans */
 } scene_t;
 
 /* What a rail's ends meet in. */
@@ -103,7 +105,7 @@ static uint64_t first_seed = 1;
 #ifdef __SANITIZE_ADDRESS__
 static unsigned int runs = 1;
 #else
-static unsigned int runs = 2;
+static unsigned int runs = 1;
 #endif
 
 static void *must(void *p)
@@ -272,13 +274,16 @@ static void make_plans(int node)
     pipc__error_t err;
 
     pipc__shape_flat(&shape, s->size[node]);
-    shape.nrails = all.least;
-    shape.most = all.most;
+    shape.nrails = s->nodes > 1 ? all.least : 0;
+    shape.most = s->nodes > 1 ? all.most : 0;
     shape.nlevels = s->group && s->group < s->size[node];
     for (int r = 0; shape.nlevels && r < s->size[node]; r++)
         shape.group[0][r] = (uint8_t)(r / s->group);
     for (int k = 0; k < 2; k++)
-        if (pipc__plan_make_for(&all.plan[node][k], k ? PIPC__NODES_ONE : PIPC__NODES,
+        if (pipc__plan_make_for(&all.plan[node][k],
+                                s->nodes == 1 ? s->kind[k]
+                                : k           ? PIPC__NODES_ONE
+                                              : PIPC__NODES,
                                 PIPC__ALLREDUCE, &shape, &err))
             fail_msg("%s", err.text);
 }
@@ -290,7 +295,7 @@ static void prepare(rank_t *r, pipc__plan_t *plan)
     pipc__error_t err = {PIPC_OK, ""};
 
     if (pipc__cuda_rail_judge(x, plan, &err) || pipc__cuda_load_program(x, plan, &err) ||
-        pipc__cuda_rail_prepare(x, index, &err))
+        (plan->nrails && pipc__cuda_rail_prepare(x, index, &err)))
         fail_msg("%s", err.text);
     for (int s = 0; s < plan->nstages; s++) {
         const pipc__program_t *p = &plan->program[r->local][s];
@@ -328,7 +333,12 @@ static void make_rank(rank_t *r, int rank, int node, int local)
             r->rail = (pipc__rail_t){node, all.scene->nodes, rank, 0, all.meeting[l]};
             set.rail = &r->rail;
         }
-    pipc__cuda_set_rail(&r->x.base, &set);
+    r->x.args.nranks = (uint32_t)n;
+    r->x.args.nth = 1.0 / n;
+    r->x.args.reciprocal = UINT64_MAX / (uint64_t)n;
+    r->x.args.area_bytes = r->x.layout.area_bytes = SMALL_AREA;
+    if (all.scene->nodes > 1)
+        pipc__cuda_set_rail(&r->x.base, &set);
     r->x.rail.joined = true;
     r->args = must(calloc(LAUNCHES, sizeof(*r->args)));
     r->send = must(calloc(CALLS * MOST, 8));
@@ -417,7 +427,9 @@ static void enqueue_calls(uint64_t seed, pipc__exec_call_t (*calls)[CALLS])
             const pipc__exec_call_t *call = &calls[q][i];
             calls[q][i] = make_call(seed, i, r, q);
             int index = call->plan == all.plan[r->node][1];
-            if (pipc__cuda_rail_launch(&r->x, call, index, false, &rc, &err) || rc)
+            if (!call->plan->nrails)
+                assert_int_equal(pipc__cuda_simple_launch(&r->x, call, index), CUDA_SUCCESS);
+            else if (pipc__cuda_rail_launch(&r->x, call, index, false, &rc, &err) || rc)
                 fail_msg("seed %llu: %s", (unsigned long long)seed, err.text);
         }
 }
@@ -485,21 +497,37 @@ static int run(const scene_t *s, fault_t fault, uint64_t seed)
 /* --- tests ------------------------------------------------------------------------------------ */
 
 static const scene_t scenes[] = {
-    {2, {1, 1}, 0}, {2, {2, 2}, 0},    {2, {3, 2}, 0},
-    {2, {4, 1}, 2}, {3, {1, 2, 1}, 0}, {2, {4, 4}, 2},
+    {2, {1, 1}, 0, {0}}, {2, {2, 2}, 0, {0}},    {2, {3, 2}, 0, {0}},
+    {2, {4, 1}, 2, {0}}, {3, {1, 2, 1}, 0, {0}}, {2, {4, 4}, 2, {0}},
 };
 
-static void every_node_gets_the_sum(void **state)
+static void are_right(const scene_t *s, size_t n)
 {
-    (void)state;
-    for (size_t i = 0; i < sizeof(scenes) / sizeof(scenes[0]); i++)
+    for (size_t i = 0; i < n; i++)
         for (uint64_t seed = first_seed; seed < first_seed + runs; seed++) {
-            int bad = run(&scenes[i], NOTHING, seed);
+            int bad = run(&s[i], NOTHING, seed);
             if (bad)
                 fail_msg("scene %zu, seed %llu:%s%s%s", i, (unsigned long long)seed,
                          bad & WRONG ? " wrong values" : "", bad & HANGS ? " a hang" : "",
                          bad & UNCOUNTED ? " launches that are not counted" : "");
         }
+}
+
+static void every_node_gets_the_sum(void **state)
+{
+    (void)state;
+    are_right(scenes, sizeof(scenes) / sizeof(scenes[0]));
+}
+
+/* The same kernel in one launch a call. */
+static void one_node_gets_the_sum(void **state)
+{
+    static const scene_t alone[] = {{1, {3}, 0, {PIPC__ONE_SHOT, PIPC__TWO_SHOT}},
+                                    {1, {4}, 2, {PIPC__RING, PIPC__ISLAND}},
+                                    {1, {2}, 0, {PIPC__STREAM, PIPC__PERMUTED}}};
+
+    (void)state;
+    are_right(alone, sizeof(alone) / sizeof(alone[0]));
 }
 
 static void each_part_is_needed(void **state)
@@ -515,7 +543,7 @@ static void each_part_is_needed(void **state)
 /* Of three ranks of a node two own a rail, and the third hears of results from these. */
 static void what_a_stopped_job_leaves_goes_nowhere(void **state)
 {
-    const scene_t s = {2, {3, 2}, 0};
+    const scene_t s = {2, {3, 2}, 0, {0}};
     int seen = 0;
 
     (void)state;
@@ -530,6 +558,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_node_gets_the_sum),
+        cmocka_unit_test(one_node_gets_the_sum),
         cmocka_unit_test(each_part_is_needed),
         cmocka_unit_test(what_a_stopped_job_leaves_goes_nowhere),
     };
