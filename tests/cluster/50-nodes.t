@@ -67,8 +67,14 @@ else
     skip 'what tests/measure-nodes makes of it' 'no python3'
 fi
 
-test_expect_success 'nothing' '
-    srun -N3 -n6 --ntasks-per-node=2 pcie-ipc-bench -b 0 -e 0 -n 1 >out && all_zero out 1'
+# By hand it tries everything: HACKING.md.  Here, that it runs, and sees what is wrong.
+nodes_all() {
+    NODES_ALL_INSIDE=yes "$cluster_top/tests/nodes-all" --nodes 3 --ranks 2 --only nothing
+}
+test_expect_success 'nothing, of every type and operation: tests/nodes-all' 'nodes_all >out && grep -qx "ok .* 50 rows .*" out'
+mkdir wrong && printf '%s\n' '#!/bin/sh' 'echo " 0 0 float sum nodes 1 1 1 0 1 1 1 7"' >wrong/pcie-ipc-bench && chmod +x wrong/pcie-ipc-bench
+test_expect_fail 'which says where something is wrong' 'PATH=$PWD/wrong:$PATH nodes_all'
+like 'and what' "$(cat "$tap_log")" 'not ok  3 nodes of 2: nothing'
 for shape in 2x1 2x4 3x1 3x2 3x4 4x1 4x2 4x4; do
     test_expect_success "$shape: one element, sizes that nothing divides" "
         srun -N${shape%x*} -n$((${shape%x*} * ${shape#*x})) --ntasks-per-node=${shape#*x} pcie-ipc-bench \
