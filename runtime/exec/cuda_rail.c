@@ -138,7 +138,7 @@ pipc_status_t pipc__cuda_join_rail(pipc__cuda_exec_t *x, pipc__error_t *err)
 
     if (!r->set.rail || r->joined)
         return PIPC_OK;
-    pipc_status_t st = start_watcher(r, err);
+    pipc_status_t st = r->watching ? PIPC_OK : start_watcher(r, err); /* a second try finds it */
     if (!st)
         st = r->set.ops->join(r->set.rail, err);
     if (st && pipc__control_state(r->ctl, NULL))
