@@ -51,8 +51,8 @@ pipc_status_t pipc__rails_find(pipc__rails_t *rails, const pipc__xchg_ops_t *ops
 /* Are there several nodes? */
 bool pipc__rails_needed(const pipc__rails_t *rails);
 
-/* Choose what joins them, for @backend (pipc_backend_t). PIPC_ERR_UNSUPPORTED, on every rank: GPUs, or
- * a build without UCX. */
+/* Choose what joins them, for @backend (pipc_backend_t). PIPC_ERR_UNSUPPORTED, on every rank: CPUs,
+ * and a build without UCX. */
 pipc_status_t pipc__rails_engine(pipc__rails_t *rails, uint32_t backend, pipc__error_t *err);
 
 /* Does any of the @n ranks say *yes? Collective over the group. */
