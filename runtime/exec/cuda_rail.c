@@ -1,8 +1,8 @@
 /* exec/cuda_rail.c - a plan over nodes on GPUs. See cuda_exec.h for the other files.
  *
- *     the caller's stream, a round   | kernel: first half | NCCL: jobs of the rail | kernel: second
- * half | a rank that is on no rail      | kernel: first half | kernel: second half, which waits for
- * owners  |
+ *     a round on the caller's stream:
+ *     a rank on a rail   | kernel: first half | NCCL: jobs of the rail | kernel: second half |
+ *     a rank on none     | kernel: first half | kernel: second half, which waits for owners  |
  *
  * The tempting way is one kernel for the whole plan, which waits on the GPU while NCCL, on a stream
  * beside it, does a job that the kernel has told it of. Rounds would overlap with their jobs. But a

@@ -4,8 +4,8 @@
  *     stage 0   push 0 | push 1 | tell last || wait |
  *     stage 1          | sum 0, rail 0 | sum 1, rail 1 | tell last || wait |
  *     stage 2                                                      || wait for rail 0 | spread 0
- * ... stage 3                                                      || wait, copy 0 ... jobs of the
- * rails
+ *     stage 3                                                      || wait | copy 0
+ *                                                      jobs of the rails
  *
  * The cut adds order and takes none away, so a plan that is right stays right. It could make ranks
  * wait in a circle, if something of the first half waited for something of a second one: so what

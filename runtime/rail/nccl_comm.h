@@ -73,7 +73,7 @@ void pipc__nccl_comm_abort(pipc__nccl_comm_t *comm);
  * and of NCCL's own errors. */
 void pipc__nccl_comm_finish(pipc__nccl_comm_t *comm, pipc__nccl_gone_t *gone, void *arg);
 
-void pipc__nccl_comm_close(
-    pipc__nccl_comm_t *comm); /* aborts what is not finished; NULL is allowed */
+/* Aborts what is not finished; NULL is allowed. */
+void pipc__nccl_comm_close(pipc__nccl_comm_t *comm);
 
 #endif
