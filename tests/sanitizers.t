@@ -69,5 +69,5 @@ test_expect_success 'a signal with too weak an order is found' '
         gcc -std=c11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -Wno-tsan -I. -I"$top" -I"$top/runtime/include" -o weak/test \
             "$top"/tests/unit/{exec_threads,exec_calls,rank_exec,ranks,values}.c weak/cpu_run.c \
             .libs/libpipc-exec.a .libs/libpipc-core.a -lcmocka -ljansson -lpthread &&
-        ! ./weak/test >weak/log 2>&1; grep -q "WARNING: ThreadSanitizer: data race" weak/log )'
+        ! TSAN_OPTIONS=halt_on_error=1 ./weak/test >weak/log 2>&1; grep -q "WARNING: ThreadSanitizer: data race" weak/log )'
 done_testing

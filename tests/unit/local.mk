@@ -1,4 +1,23 @@
 # tests/unit/local.mk - a program a module; add: check_PROGRAMS += X, X_SOURCES, X_CFLAGS, X_LDADD
+# Kernels on the CPU. What to warn of in their source nvcc knows. First, since it takes longest: other tests go on beside
+# it, and none would any more at the end.
+if HAVE_CMOCKA
+if HAVE_CXX
+check_PROGRAMS += tests/unit/kernels_perturb
+endif
+endif
+tests_unit_kernels_perturb_SOURCES = tests/unit/kernels.c \
+	tests/emulate/cuda.h \
+	tests/emulate/emulate.c tests/emulate/emulate.h \
+	tests/emulate/every.cuh tests/emulate/kernels.h tests/emulate/ll.cc tests/emulate/ptx.cuh \
+	tests/emulate/push.cc \
+	tests/emulate/world.c tests/emulate/world.h \
+	tests/unit/values.c tests/unit/values.h
+tests_unit_kernels_perturb_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_PERTURB
+tests_unit_kernels_perturb_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_kernels_perturb_CXXFLAGS = -std=gnu++14 -ffp-contract=off -w
+tests_unit_kernels_perturb_LDADD = libpipc-replay.la $(UNIT_LIBS)
+
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/base
 endif
@@ -561,24 +580,6 @@ tests_unit_replay_SOURCES = tests/unit/replay.c
 tests_unit_replay_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_replay_LDADD = libpipc-replay.la $(UNIT_LIBS)
 tests_unit_replay_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
-
-# Kernels on the CPU. What to warn of in their source nvcc knows.
-if HAVE_CMOCKA
-if HAVE_CXX
-check_PROGRAMS += tests/unit/kernels_perturb
-endif
-endif
-tests_unit_kernels_perturb_SOURCES = tests/unit/kernels.c \
-	tests/emulate/cuda.h \
-	tests/emulate/emulate.c tests/emulate/emulate.h \
-	tests/emulate/every.cuh tests/emulate/kernels.h tests/emulate/ll.cc tests/emulate/ptx.cuh \
-	tests/emulate/push.cc \
-	tests/emulate/world.c tests/emulate/world.h \
-	tests/unit/values.c tests/unit/values.h
-tests_unit_kernels_perturb_CPPFLAGS = $(AM_CPPFLAGS) -DPIPC_PERTURB
-tests_unit_kernels_perturb_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_kernels_perturb_CXXFLAGS = -std=gnu++14 -ffp-contract=off -w
-tests_unit_kernels_perturb_LDADD = libpipc-replay.la $(UNIT_LIBS)
 
 # Plans over nodes as the CUDA executor enqueues them, for the same kernels on the CPU. Blocks are small there.
 if HAVE_CMOCKA
