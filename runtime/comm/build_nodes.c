@@ -96,8 +96,7 @@ static pipc_status_t join_gpus(pipc__making_t *b, pipc__error_t *err)
 {
     pipc_comm_t *c = b->comm;
     bool nccl = !c->leaves && pipc__table_names(&c->table, PIPC__ALGO_NCCL);
-    bool rails =
-        pipc__table_names(&c->table, PIPC__NODES) || pipc__table_names(&c->table, PIPC__NODES_ONE);
+    bool rails = pipc__table_names_rails(&c->table);
     pipc_status_t st = PIPC_OK;
 
     if (nccl)

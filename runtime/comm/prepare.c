@@ -24,11 +24,6 @@ static pipc_status_t agree(pipc_comm_t *c, pipc_status_t own, pipc__error_t *err
     return PIPC_OK;
 }
 
-static bool names_rails(const pipc__table_t *table)
-{
-    return pipc__table_names(table, PIPC__NODES) || pipc__table_names(table, PIPC__NODES_ONE);
-}
-
 pipc_status_t pipc__comm_prepare(pipc_comm_t *c, const pipc__table_t *table, pipc__error_t *err)
 {
     bool had[PIPC__PLAN_KINDS];
@@ -40,7 +35,8 @@ pipc_status_t pipc__comm_prepare(pipc_comm_t *c, const pipc__table_t *table, pip
         if (c->plan[k] && !had[k])
             st = c->exec->ops->prepare(c->exec, c->plan[k], err);
     st = agree(c, st, err);
-    if (!st && names_rails(table) && c->exec->ops->join_rail) /* all nodes are here, too */
+    if (!st && pipc__table_names_rails(table) &&
+        c->exec->ops->join_rail) /* all nodes are here, too */
         st = agree(c, c->exec->ops->join_rail(c->exec, err), err);
     if (!st)
         c->table = *table;

@@ -187,6 +187,15 @@ bool pipc__table_names(const pipc__table_t *table, int algo)
     return i < table->nrows;
 }
 
+bool pipc__table_names_rails(const pipc__table_t *table)
+{
+    int k = PIPC__PLAN_KINDS_LOCAL;
+
+    while (k < PIPC__PLAN_KINDS && !pipc__table_names(table, k))
+        k++;
+    return k < PIPC__PLAN_KINDS;
+}
+
 /* A row that @bytes cuts becomes two, unless there is no room for one more. */
 static void cut(pipc__table_t *table, size_t bytes)
 {

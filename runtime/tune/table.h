@@ -48,6 +48,9 @@ bool pipc__table_asks_graph(const pipc__table_t *table, size_t bytes);
 /* Does any row name @algo? */
 bool pipc__table_names(const pipc__table_t *table, int algo);
 
+/* Or any plan over nodes, whose jobs need rails? */
+bool pipc__table_names_rails(const pipc__table_t *table);
+
 /* Where @table names @algo, what @other says for those sizes in its place. For NCCL that is not
  * there. */
 void pipc__table_replace(pipc__table_t *table, int algo, const pipc__table_t *other);

@@ -192,6 +192,8 @@ static void all_nodes_get_it_or_none(void **state)
          NULL,
          {"ILNLFD", "ILLFD", "ILNLFD", "ILLFD"}},
         {3, "split:2", "nodes", NULL, NULL, PIPC_OK, NULL, {"ILNLFD", "LL", "ILNLFD"}},
+        /* every plan over nodes has its rails joined */
+        {2, "split", "nodes-lean", NULL, NULL, PIPC_OK, NULL, {"ILNLFD", "ILNLFD"}},
         /* one GPU on one node that has no kernels: it is NCCL on all */
         {4, "split:2", NULL, "3", NULL, PIPC_OK, NULL, {"INFD", "INFD", "INFD", "INFD"}},
         {3, "split:2", "nodes", "2", NULL, PIPC_ERR_UNSUPPORTED, "no kernels for", {0}},
