@@ -18,9 +18,8 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
          "What answers nothing reads all ones, whatever register is asked for. Such a device is "
          "off the bus; jobs on it fail. In a text it is a device of revision ff, or one of which "
          "its driver says that it fell off the bus (Xid 79) and nothing shows that it is back; a "
-         "port "
-         "that has a card in its slot and no lanes is a warning there. A function that the kernel "
-         "has switched off reads the same and is not meant."},
+         "port that has a card in its slot and no lanes is a warning there. A function that the "
+         "kernel has switched off reads the same and is not meant."},
     [PIPC__CODE_SPEED] =
         {"PCI003", PIPC__NOTE, "a link runs below its speed, as idle GPUs do",
          "nothing to do while the GPU is idle; compare under load",
