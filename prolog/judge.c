@@ -18,16 +18,14 @@
 /* Of a text or a dump more of it is what helps, where it was cut. */
 static const char *remedy(const judge_t *j, pipc__code_t code)
 {
-    if (j->advice)
-        return j->advice;
     if (j->facts->excerpt && !j->facts->virtual_machine &&
         (code == PIPC__CODE_UNCONFIRMED || code == PIPC__CODE_NO_LINK))
         return "show all of lspci -vvv, as root: the port above it tells what it should be";
     return pipc__codes[code].remedy;
 }
 
-void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, const pipc__fact_t *f,
-                      const char *expected, const char *fmt, ...)
+void pipc__judge_advise(judge_t *j, pipc__code_t code, pipc__severity_t most, const pipc__fact_t *f,
+                        const char *advice, const char *expected, const char *fmt, ...)
 {
     pipc__finding_t x = {.code = code, .severity = j->limits->severity[code]};
     va_list ap;
@@ -45,7 +43,7 @@ void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, cons
     va_end(ap);
     snprintf(x.object, sizeof(x.object), "%s", f ? f->name : "node");
     snprintf(x.expected, sizeof(x.expected), "%s", expected ? expected : "");
-    snprintf(x.remedy, sizeof(x.remedy), "%s", remedy(j, code));
+    snprintf(x.remedy, sizeof(x.remedy), "%s", advice ? advice : remedy(j, code));
     j->status = pipc__findings_add(j->out, &x, j->err);
 }
 
@@ -215,12 +213,11 @@ static void judge_aspm(judge_t *j, const pipc__fact_t *f)
                          j->facts->aspm_policy[0] ? "; the kernel's policy: " : "",
                          j->facts->aspm_policy);
     else if (f->gpu && f->link.aspm < 0 && f->answer != PIPC__SILENT &&
-             f->link.port != PIPC__EXPRESS_INTEGRATED) {
-        j->advice = j->facts->excerpt ? "show all that lspci -vvv says of it, as root" : NULL;
-        find(j, PIPC__CODE_HIDDEN, f, "", "%s",
-             j->facts->excerpt ? "its ASPM is not told" : "its capabilities cannot be read");
-        j->advice = NULL;
-    }
+             f->link.port != PIPC__EXPRESS_INTEGRATED)
+        pipc__judge_advise(
+            j, PIPC__CODE_HIDDEN, PIPC__DRAIN, f,
+            j->facts->excerpt ? "show all that lspci -vvv says of it, as root" : NULL, "", "%s",
+            j->facts->excerpt ? "its ASPM is not told" : "its capabilities cannot be read");
 }
 
 /* What a text shows several times, with more lanes and with fewer: which is so now it does not
@@ -229,11 +226,10 @@ static void judge_widths(judge_t *j, const pipc__fact_t *f)
 {
     if (f->narrowest == 0)
         return;
-    j->advice =
-        "look at the machine itself; if it has fewer lanes now, reseat the card and its riser";
-    find(j, PIPC__CODE_CHANGED, f, "", "link is x%d in one place of the text and x%d in another",
-         f->narrowest, f->link.width);
-    j->advice = NULL;
+    pipc__judge_advise(
+        j, PIPC__CODE_CHANGED, PIPC__DRAIN, f,
+        "look at the machine itself; if it has fewer lanes now, reseat the card and its riser", "",
+        "link is x%d in one place of the text and x%d in another", f->narrowest, f->link.width);
 }
 
 static void judge_link(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)

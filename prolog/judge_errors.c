@@ -89,9 +89,9 @@ static void judge_bits(judge_t *j, const pipc__fact_t *f, pipc__severity_t most,
     snprintf(advice, sizeof(advice),
              "setpci -s %.16s ECAP_AER+%s.l=ffffffff clears them; " PIPC__ADVICE_LINK, f->name,
              offset);
-    j->advice = most > PIPC__NOTE && !strchr(f->name, ' ') ? advice : NULL; /* "line 3" */
-    pipc__judge_find(j, PIPC__CODE_STATUS, most, f, "", "%s errors at some time: %s", kind, names);
-    j->advice = NULL;
+    pipc__judge_advise(j, PIPC__CODE_STATUS, most, f,
+                       most > PIPC__NOTE && !strchr(f->name, ' ') ? advice : NULL, /* "line 3" */
+                       "", "%s errors at some time: %s", kind, names);
 }
 
 /* Bits that nothing has cleared since they were set. */

@@ -43,14 +43,13 @@ static void judge_bus(judge_t *j, const pipc__fact_t *f, const pipc__event_t *e,
     if (e->told)
         own = corrected ? pipc__corrected_most(e->bits, f->companion)
                         : pipc__uncorrected_most(e->bits, f->companion);
-    j->advice = own > PIPC__NOTE ? PIPC__ADVICE_LINK : NULL;
-    pipc__judge_find(j, PIPC__CODE_LOG, own < most ? own : most, f, "",
-                     "the log has %s errors: %s%s", corrected ? "corrected" : "uncorrected",
-                     !e->told    ? "of a kind not told"
-                     : corrected ? pipc__corrected_names(e->bits, text, sizeof(text))
-                                 : pipc__uncorrected_names(e->bits, text, sizeof(text)),
-                     often(e, when));
-    j->advice = NULL;
+    pipc__judge_advise(j, PIPC__CODE_LOG, own < most ? own : most, f,
+                       own > PIPC__NOTE ? PIPC__ADVICE_LINK : NULL, "",
+                       "the log has %s errors: %s%s", corrected ? "corrected" : "uncorrected",
+                       !e->told    ? "of a kind not told"
+                       : corrected ? pipc__corrected_names(e->bits, text, sizeof(text))
+                                   : pipc__uncorrected_names(e->bits, text, sizeof(text)),
+                       often(e, when));
 }
 
 static void judge_xid(judge_t *j, const pipc__fact_t *f, const pipc__event_t *e)
@@ -172,10 +171,8 @@ static void judge_event(judge_t *j, const pipc__event_t *e)
     default:
         if (f.companion || said[e->kind].most < most)
             most = f.companion ? PIPC__NOTE : said[e->kind].most;
-        j->advice = said[e->kind].advice;
-        pipc__judge_find(j, said[e->kind].code, most, &f, "", "%s%s", said[e->kind].text,
-                         often(e, when));
-        j->advice = NULL;
+        pipc__judge_advise(j, said[e->kind].code, most, &f, said[e->kind].advice, "", "%s%s",
+                           said[e->kind].text, often(e, when));
     }
 }
 

@@ -18,17 +18,18 @@ typedef struct judge {
     pipc_status_t status;
     pipc__below_t *below; /* of each device of the facts */
     int gpus;
-    const char *advice; /* the remedy of what is found next, where its code's is not the best */
 } judge_t;
 
 /* What helps against errors of a link that are of the past. */
 #define PIPC__ADVICE_LINK "if they come back under load, reseat the card and its riser"
 
 /* Add a finding about @f, or about the node (NULL): as severe as the limits say, but no more than
- * @most. */
-void pipc__judge_find(judge_t *j, pipc__code_t code, pipc__severity_t most, const pipc__fact_t *f,
-                      const char *expected, const char *fmt, ...)
-    __attribute__((format(printf, 6, 7)));
+ * @most. @advice: the remedy, where the code's is not the best; else NULL. */
+void pipc__judge_advise(judge_t *j, pipc__code_t code, pipc__severity_t most, const pipc__fact_t *f,
+                        const char *advice, const char *expected, const char *fmt, ...)
+    __attribute__((format(printf, 7, 8)));
+#define pipc__judge_find(j, code, most, f, ...)                                                    \
+    pipc__judge_advise(j, code, most, f, NULL, __VA_ARGS__)
 
 /* Did an administrator excuse a link of @width lanes, by either of its ends? @p may be NULL. */
 bool pipc__judge_excused(const judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f, int width);
