@@ -515,7 +515,7 @@ tests_unit_nccl_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/bench_results tests/unit/bench_chart tests/unit/bench_nccl tests/unit/bench_overlap \
-	tests/unit/bench_turns
+	tests/unit/bench_turns tests/unit/bench_fold
 check_LTLIBRARIES += tests/unit/bench_nccl_fake.la
 endif
 tests_unit_bench_results_SOURCES = tests/unit/bench_results.c \
@@ -531,6 +531,10 @@ tests_unit_bench_nccl_SOURCES = tests/unit/bench_nccl.c \
 	runtime/tools/bench/peer.c runtime/tools/bench/peer_nccl.c runtime/tools/bench/results.c
 tests_unit_bench_nccl_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bench_nccl_LDADD = libpipc-comm.la $(CMOCKA_LIBS) -lm
+tests_unit_bench_fold_SOURCES = tests/unit/bench_fold.c $(SPLIT_TEST) \
+	runtime/tools/bench/device_cpu.c runtime/tools/bench/fold.c
+tests_unit_bench_fold_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_bench_fold_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 tests_unit_bench_overlap_SOURCES = tests/unit/bench_overlap.c \
 	runtime/tools/bench/beside.c runtime/tools/bench/burst.c runtime/tools/bench/check.c runtime/tools/bench/data.c runtime/tools/bench/fold.c \
 	runtime/tools/bench/measure.c runtime/tools/bench/overlap.c runtime/tools/bench/peer.c \

@@ -56,7 +56,8 @@ static pipc_status_t open_comm(bench_t *b, pipc__error_t *err)
     b->create_usec = clock_usec() - begun;
     if (st)
         return pipc__fail(err, st, "%s", pipc_last_error());
-    return bench_greatest(b->comm, &b->create_usec, 1, err);
+    st = bench_fold_open(b->comm, &b->device, err);
+    return st ? st : bench_greatest(b->comm, &b->create_usec, 1, err);
 }
 
 static void force(pipc__choice_t *choice, const bench_options_t *o)
@@ -161,6 +162,7 @@ static void close_all(bench_t *b)
     if (b->recv)
         b->device.release(b->recv);
     free(b->host);
+    bench_fold_close();
     pipc_comm_destroy(b->comm);
     if (b->device.close)
         b->device.close();

@@ -5,14 +5,41 @@
 
 #define MOST 64 /* values of a fold between nodes */
 
+/* Between nodes values go through the memory that calls take: a GPU's kernels reach no stack. */
+static struct {
+    const bench_device_t *device;
+    void *values; /* MOST of 8 bytes, on the device */
+} on;
+
+pipc_status_t bench_fold_open(pipc_comm_t *c, const bench_device_t *device, pipc__error_t *err)
+{
+    if (!pipc__rails_needed(&c->rails))
+        return PIPC_OK;
+    on.device = device;
+    on.values = device->alloc(MOST * sizeof(uint64_t), err);
+    return on.values ? PIPC_OK : err->status;
+}
+
+void bench_fold_close(void)
+{
+    if (on.values)
+        on.device->release(on.values);
+    on.values = NULL;
+}
+
 /* Over all nodes, in place. The last error is the call's. */
 static pipc_status_t over_nodes(pipc_comm_t *c, void *values, size_t n, pipc_dtype_t dtype,
                                 pipc_redop_t op, pipc__error_t *err)
 {
     if (!pipc__rails_needed(&c->rails))
         return PIPC_OK;
-    pipc_status_t st = pipc_allreduce(c, values, values, n, dtype, op, NULL);
-    return st ? pipc__fail(err, st, "%s", pipc_last_error()) : PIPC_OK;
+    pipc_status_t st = on.device->write(on.values, values, n * pipc_dtype_bytes(dtype), err);
+    if (st)
+        return st;
+    st = pipc_allreduce(c, on.values, on.values, n, dtype, op, on.device->stream);
+    if (st)
+        return pipc__fail(err, st, "%s", pipc_last_error());
+    return on.device->read(values, on.values, n * pipc_dtype_bytes(dtype), err);
 }
 
 pipc_status_t bench_meet(pipc_comm_t *c, pipc__error_t *err)
@@ -86,6 +113,27 @@ pipc_status_t bench_compare(pipc_comm_t *c, const uint64_t *value, int n, bool *
         st = over_nodes(c, most, (size_t)n, PIPC_U64, PIPC_MAX, err);
     for (int i = 0; !st && i < n; i++)
         differs[i] = differs_here(c, all, n, i) || least[i] != value[i] || most[i] != value[i];
+    return st;
+}
+
+/* A sum of which all but one are zeros. Each node's first rank gives what its node has. */
+pipc_status_t bench_give(pipc_comm_t *c, void *data, size_t bytes, pipc__error_t *err)
+{
+    uint64_t word[MOST] = {0}, all[PIPC__RANKS_MAX * MOST];
+    size_t n = (bytes + sizeof(*word) - 1) / sizeof(*word);
+
+    if (c->rank == 0)
+        memcpy(word, data, bytes);
+    pipc_status_t st = pipc__control_gather(c->ctl, word, n * sizeof(*word), all, err);
+    for (size_t i = 0; !st && i < n; i++)
+        for (int r = 0; r < c->local_size; r++)
+            word[i] |= all[(size_t)r * n + i];
+    if (pipc__rails_needed(&c->rails) && c->local_rank)
+        memset(word, 0, sizeof(word));
+    if (!st)
+        st = over_nodes(c, word, n, PIPC_U64, PIPC_SUM, err);
+    if (!st)
+        memcpy(data, word, bytes);
     return st;
 }
 

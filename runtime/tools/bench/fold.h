@@ -10,6 +10,11 @@
 
 #include "runtime/tools/bench/measure.h"
 
+/* Before the others: @device has the memory that values between nodes go through. Nothing on one
+ * node. */
+pipc_status_t bench_fold_open(pipc_comm_t *comm, const bench_device_t *device, pipc__error_t *err);
+void bench_fold_close(void);
+
 /* Nobody goes on before everybody has come. */
 pipc_status_t bench_meet(pipc_comm_t *comm, pipc__error_t *err);
 
@@ -22,6 +27,9 @@ pipc_status_t bench_sum(pipc_comm_t *comm, uint64_t mine, uint64_t *sum, pipc__e
 /* differs[i] = some rank has another value[i] than this one, or than the others; i < n <= 64. */
 pipc_status_t bench_compare(pipc_comm_t *comm, const uint64_t *value, int n, bool *differs,
                             pipc__error_t *err);
+
+/* Rank 0's @data, of @bytes <= 512, becomes everybody's. */
+pipc_status_t bench_give(pipc_comm_t *comm, void *data, size_t bytes, pipc__error_t *err);
 
 /* *mean: of a call, over all ranks that are on rails. On one node, and where executors can't tell,
  * all 0. */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/tools/bench/fold.h"
 #include "runtime/tools/bench/peer.h"
 #include "runtime/tools/bench/results.h"
 
@@ -214,23 +215,23 @@ static void restore_env(const char *name, char *value)
 static pipc_status_t init_comm(const variant_t *is, state_t *s, pipc_comm_t *comm,
                                pipc__error_t *err)
 {
-    nccl_id_t mine = {{0}}, all[PIPC__RANKS_MAX];
+    nccl_id_t id = {{0}};
     pipc__error_t own = {PIPC_OK, ""};
     bool forced = is->algo || is->proto;
     char *algo = NULL, *proto = NULL;
 
     if (comm->rank == 0)
-        check(nccl.get_id(&mine), "ncclGetUniqueId", &own);
+        check(nccl.get_id(&id), "ncclGetUniqueId", &own);
     pipc_status_t st = bench_peer_agree(comm, "NCCL", &own, err);
     if (!st)
-        st = pipc__control_gather(comm->ctl, &mine, sizeof(mine), all, err);
+        st = bench_give(comm, &id, sizeof(id), err);
     if (st)
         return st;
     if (forced) {
         algo = swap_env("NCCL_ALGO", is->algo);
         proto = swap_env("NCCL_PROTO", is->proto);
     }
-    st = check(nccl.init_rank(&s->comm, comm->size, all[0], comm->rank), "ncclCommInitRank", err);
+    st = check(nccl.init_rank(&s->comm, comm->size, id, comm->rank), "ncclCommInitRank", err);
     if (forced) {
         restore_env("NCCL_ALGO", algo);
         restore_env("NCCL_PROTO", proto);
@@ -321,12 +322,17 @@ static pipc_status_t try_call(int v, const bench_device_t *device, pipc__error_t
     return st;
 }
 
-static bool all_have_nvlink(const pipc_comm_t *comm)
+/* recs[] are of the own node. */
+static pipc_status_t find_nvlink(pipc_comm_t *comm, bool *all, pipc__error_t *err)
 {
-    for (int r = 0; r < comm->size; r++)
+    double lacks = 0;
+
+    for (int r = 0; r < comm->local_size; r++)
         if (!comm->recs[r].nvlink)
-            return false;
-    return true;
+            lacks = 1;
+    pipc_status_t st = bench_greatest(comm, &lacks, 1, err);
+    *all = lacks == 0;
+    return st;
 }
 
 /* Make variant @v; after each step all ranks agree, so that none waits for one that gave up. */
@@ -337,9 +343,12 @@ static pipc_status_t open_variant(int v, pipc_comm_t *comm, const bench_device_t
     state_t *s = &nccl.state[v];
     pipc__error_t own = {PIPC_OK, ""};
     size_t window = bytes < 4096 ? 4096 : bytes;
-    pipc_status_t st;
+    bool nvlink = true;
+    pipc_status_t st = is->nvlink && nccl.best ? find_nvlink(comm, &nvlink, err) : PIPC_OK;
 
-    if (is->nvlink && nccl.best && !all_have_nvlink(comm))
+    if (st)
+        return st;
+    if (!nvlink)
         return pipc__fail(err, PIPC_ERR_UNSUPPORTED, "it is for GPUs that NVLink joins");
     if (is->windows)
         alloc_windows(s, window, &own);

@@ -11,6 +11,7 @@
 #include "config.h"
 #include "runtime/base/cli.h"
 #include "runtime/base/log.h"
+#include "runtime/tools/bench/fold.h"
 #include "runtime/tools/tune/tune.h"
 
 enum { OPT_BACKEND = 256, OPT_TIME, OPT_PATH, OPT_SMS, OPT_NO_GRAPHS, OPT_NO_NCCL, OPT_SITE, OPT_SHOW };
@@ -224,7 +225,8 @@ static pipc_status_t open_comm(bench_t *b, pipc__error_t *err)
     if (b->options.sms)
         setenv("PCIE_IPC_SMS", b->options.sms, 1);
     pipc_status_t st = pipc_comm_create(&b->comm, &config);
-    return st ? pipc__fail(err, st, "%s", pipc_last_error()) : PIPC_OK;
+    return st ? pipc__fail(err, st, "%s", pipc_last_error())
+              : bench_fold_open(b->comm, &b->device, err);
 }
 
 static pipc_status_t open_buffers(bench_t *b, pipc__error_t *err)
@@ -309,6 +311,7 @@ static void close_all(tune_t *t)
     b->device.release(b->recv);
     free(b->host);
     free(t->times);
+    bench_fold_close();
     pipc_comm_destroy(b->comm);
     if (b->device.close)
         b->device.close();
