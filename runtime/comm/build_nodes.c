@@ -61,6 +61,7 @@ static void invite(const pipc__making_t *b, const char *path, invitation_t *mine
 static pipc_status_t prepare_nccl(pipc__making_t *b, pipc__error_t *err)
 {
     const char *path = pipc__environment("PCIE_IPC_NCCL");
+    char others[PIPC__NCCL_OTHERS];
     invitation_t mine, from;
     const int whom = 0;
 
@@ -76,7 +77,8 @@ static pipc_status_t prepare_nccl(pipc__making_t *b, pipc__error_t *err)
     from.ticket.local_rank = b->self;
     return st ? st
               : pipc__nccl_open(&b->comm->nccl, b->comm->ctl, path, b->config.asked.nccl_comm,
-                                &from.ticket, err);
+                                &from.ticket,
+                                pipc__rails_others(&b->comm->rails, others, sizeof(others)), err);
 }
 
 static pipc_status_t join(pipc__making_t *b, bool rails, bool nccl, pipc__error_t *err)

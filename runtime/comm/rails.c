@@ -173,6 +173,20 @@ const char *pipc__rails_describe(const pipc__rails_t *r, char *buf, size_t cap)
     return buf;
 }
 
+const char *pipc__rails_others(const pipc__rails_t *r, char *buf, size_t cap)
+{
+    size_t used = 0;
+
+    buf[0] = '\0';
+    for (int node = 0; node < r->nodes.n && used < cap; node++)
+        if (node != r->nodes.self || r->nodes.local_size > 1)
+            used += (size_t)snprintf(buf + used, cap - used, "%s%s", used ? ", " : "",
+                                     r->end[node * r->nodes.nrails].host);
+    if (used >= cap)
+        snprintf(buf + cap - 6, 6, ", ...");
+    return buf;
+}
+
 void pipc__rails_shape(const pipc__rails_t *r, pipc__shape_t *shape)
 {
     shape->nrails = pipc__rails_needed(r) ? r->nodes.nrails : 0;

@@ -95,6 +95,10 @@ pipc_status_t pipc__ballots_judge(const pipc__ballot_t *all, int n, int self, bo
 
 void pipc__rails_free(pipc__rails_t *rails); /* all zero is allowed; the own end is closed */
 
+/* The nodes that other ranks than the own one are on, as far as there is room: "n2", "n1, n2, n3", "n1, n2, ...".
+ * In a buffer of the caller's; returns it. */
+const char *pipc__rails_others(const pipc__rails_t *rails, char *buf, size_t cap);
+
 /* "2 nodes of 4 ranks, 4 rails", "3 nodes of 2 to 4 ranks, 2 rails", in a buffer of the caller's;
  * returns it. */
 const char *pipc__rails_describe(const pipc__rails_t *rails, char *buf, size_t cap);

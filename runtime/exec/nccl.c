@@ -23,6 +23,7 @@ struct pipc__nccl {
     bool given;     /* comm is the program's */
     bool spans;     /* it has ranks of other nodes, by ticket */
     pipc__nccl_ticket_t ticket;
+    char others[PIPC__NCCL_OTHERS]; /* of @spans: nodes that other ranks are on */
     pthread_mutex_t lock; /* of stop */
     pthread_cond_t wake;
     pthread_t watcher;
@@ -51,6 +52,16 @@ static bool is_dead(void *ctl)
     return pipc__control_state(ctl, NULL);
 }
 
+/* NCCL's own @st, with whom it may have lost. */
+static pipc_status_t name_others(const pipc__nccl_t *n, pipc_status_t st, pipc__error_t *err)
+{
+    pipc__error_t why = *err;
+
+    if (st != PIPC_ERR_PEER_LOST || !n->spans)
+        return st;
+    return pipc__fail(err, st, "a rank on %s: %s", n->others, why.text);
+}
+
 /* @st as NCCL gave it; where the ranks have given up, what became of them. */
 static pipc_status_t explain(const pipc__nccl_t *n, pipc_status_t st, pipc__error_t *err)
 {
@@ -58,7 +69,7 @@ static pipc_status_t explain(const pipc__nccl_t *n, pipc_status_t st, pipc__erro
     pipc_status_t dead = st ? pipc__control_state(n->ctl, NULL) : PIPC_OK;
 
     if (!dead)
-        return st;
+        return name_others(n, st, err);
     return pipc__fail(err, dead, "%s; NCCL's communicator was aborted",
                       pipc__control_cause(n->ctl, cause, sizeof(cause)));
 }
@@ -130,9 +141,10 @@ static void look_abroad(pipc__nccl_t *n)
 {
     pipc__error_t err;
 
-    if (n->spans && pipc__nccl_comm_poll(n->comm, &err) && !is_dead(n->ctl))
-        pipc__control_abort_why(
-            n->ctl, err.status == PIPC_ERR_PEER_LOST ? err.status : PIPC_ERR_ABORTED, err.text);
+    if (!n->spans || !name_others(n, pipc__nccl_comm_poll(n->comm, &err), &err) || is_dead(n->ctl))
+        return;
+    pipc__control_abort_why(
+        n->ctl, err.status == PIPC_ERR_PEER_LOST ? err.status : PIPC_ERR_ABORTED, err.text);
 }
 
 /* The abort word of every rank comes first: a kernel of NCCL's that is ended leaves nonsense, and
@@ -261,7 +273,8 @@ static pipc_status_t judge_ticket(const pipc__nccl_t *n, pipc__error_t *err)
 }
 
 pipc_status_t pipc__nccl_open(pipc__nccl_t **out, pipc__control_t *ctl, const char *path,
-                              void *given, const pipc__nccl_ticket_t *ticket, pipc__error_t *err)
+                              void *given, const pipc__nccl_ticket_t *ticket, const char *others,
+                              pipc__error_t *err)
 {
     pipc__nccl_t *n = new_nccl(ctl, ticket->local_rank, 0, given);
 
@@ -270,6 +283,7 @@ pipc_status_t pipc__nccl_open(pipc__nccl_t **out, pipc__control_t *ctl, const ch
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for NCCL's communicator");
     n->spans = true;
     n->ticket = *ticket;
+    snprintf(n->others, sizeof(n->others), "%s", others);
     pipc_status_t st = pipc__nccl_comm_open(&n->comm, path, given, err);
     if (!st)
         st = judge_ticket(n, err);

@@ -7,6 +7,8 @@
 #include "runtime/exec/exec.h"
 #include "runtime/rail/nccl_comm.h"
 
+#define PIPC__NCCL_OTHERS 160 /* bytes that name the nodes of other ranks, their end included */
+
 typedef struct pipc__nccl pipc__nccl_t;
 
 /* Make the communicator over the ranks of the connected @ctl, this one being @rank of @size, on the
@@ -33,9 +35,11 @@ pipc_status_t pipc__nccl_ticket(pipc__nccl_ticket_t *ticket, const char *path, v
                                 pipc__error_t *err);
 
 /* Be ready to make the communicator over the ranks of all nodes, with rank 0's id and version in
- * @ticket; of this rank alone. PIPC_ERR_MISMATCH: another library than rank 0's. */
+ * @ticket; of this rank alone. @others names the nodes that other ranks are on, for errors: NCCL
+ * says that it lost somebody, not whom. PIPC_ERR_MISMATCH: another library than rank 0's. */
 pipc_status_t pipc__nccl_open(pipc__nccl_t **nccl, pipc__control_t *ctl, const char *path,
-                              void *given, const pipc__nccl_ticket_t *ticket, pipc__error_t *err);
+                              void *given, const pipc__nccl_ticket_t *ticket, const char *others,
+                              pipc__error_t *err);
 
 /* Make it. All ranks of all nodes do so, once all are ready; how it went on the others this one
  * does not hear. From then on the end of another node, which NCCL alone can see, sets the abort
