@@ -62,7 +62,8 @@ start_slurmd() {
     local net=()
     ! net_is_apart || net=(nsenter --net="/run/netns/$1" --)
     mkdir -p -- "$run/spool/$1" "$run/tmp/$1" && chmod 1777 "$run/tmp/$1" || return
-    daemon "$1" "${net[@]}" unshare --uts --ipc --mount -- "$cluster_dir/node" "$1" /usr/sbin/slurmd -D -N "$1"
+    NODE_HIDES=$(config_hidden "$1") \
+        daemon "$1" "${net[@]}" unshare --uts --ipc --mount -- "$cluster_dir/node" "$1" /usr/sbin/slurmd -D -N "$1"
 }
 
 nodes_idle() {

@@ -9,7 +9,8 @@ declare -A cluster_default=(
     [NODES]=4            # n1, n2, ...
     [CPUS]=16            # per node, whatever the machine has
     [GPUS]=8             # per node
-    [DEVICES]=fake       # fake | real (this machine's own /dev/nvidia0..., one node) | auto (real if there are any)
+    [DEVICES]=fake       # fake | real (this machine's own /dev/nvidia0..., shared out to REAL_NODES) | auto (real if there are any)
+    [REAL_NODES]=1       # nodes that get this machine's GPUs and cores, as many each
     [CONSTRAIN_DEVICES]=no # yes: a task can open only its own GPUs; sets the next two to cgroup
     [TASKPLUGIN]=task/none
     [PROCTRACK]=proctrack/linuxproc
@@ -56,8 +57,8 @@ config_devices() {
     [ "${cluster_option[DEVICES]}" != fake ] || return 0
     gpus=$(real_gpus)
     if [ "$gpus" != 0 ]; then
-        cluster_option[DEVICES]=real cluster_option[NODES]=1 cluster_option[GPUS]=$gpus
-        cluster_option[CPUS]=$(nproc) cluster_option[SYNTHETIC]=none
+        cluster_option[DEVICES]=real cluster_option[NODES]=${cluster_option[REAL_NODES]} cluster_option[SYNTHETIC]=none
+        cluster_option[GPUS]=$((gpus / cluster_option[NODES])) cluster_option[CPUS]=$(($(nproc) / cluster_option[NODES]))
     elif [ "${cluster_option[DEVICES]}" = auto ]; then
         cluster_option[DEVICES]=fake
     else
@@ -139,12 +140,16 @@ config_share() {
     fi
 }
 
-# Half of the GPUs sit with each half of the cores.
+# Half of the GPUs sit with each half of the cores. Real ones are for one node after the other.
 config_gres() {
-    local gpus=${cluster_option[GPUS]} cpus=${cluster_option[CPUS]} half
+    local gpus=${cluster_option[GPUS]} cpus=${cluster_option[CPUS]} half number
     half=$((gpus / 2))
     echo AutoDetect=off
-    if [ "${cluster_option[DEVICES]}" = real ] || [ $((gpus % 2 + cpus % 2)) != 0 ]; then
+    if [ "${cluster_option[DEVICES]}" = real ]; then
+        for ((number = 0; gpus && number < cluster_option[NODES]; number++)); do
+            echo "NodeName=n$((number + 1)) Name=gpu File=$devices/nvidia[$(range $((gpus * number)) $((gpus * number + gpus - 1)))]"
+        done
+    elif [ $((gpus % 2 + cpus % 2)) != 0 ]; then
         [ "$gpus" = 0 ] || echo "Name=gpu File=$devices/nvidia[$(range 0 $((gpus - 1)))]"
     elif [ "$gpus" != 0 ]; then
         echo "Name=gpu File=$devices/nvidia[$(range 0 $((half - 1)))] Cores=$(range 0 $((cpus / 2 - 1)))"
@@ -190,6 +195,16 @@ config_plugstack() {
     auto) [ ! -e "$plugin" ] || echo "required $plugin $(config_synthetic) $devdir ${cluster_option[PLUGIN_ARGS]}" ;;
     *) echo "${cluster_option[PLUGSTACK]}" ;;
     esac
+}
+
+# config_hidden NODE: this machine's GPUs that are another node's. Slurm numbers a node's GPUs from 0, which are the right
+# ones to CUDA when it finds no others.
+config_hidden() {
+    local first=$(((${1#n} - 1) * cluster_option[GPUS])) gpu
+    [ "${cluster_option[DEVICES]}" = real ] || return 0
+    for ((gpu = 0; gpu < cluster_option[GPUS] * cluster_option[NODES]; gpu++)); do
+        [ $((gpu >= first && gpu < first + cluster_option[GPUS])) = 1 ] || printf '/dev/nvidia%d ' "$gpu"
+    done
 }
 
 # Slurm refuses regular files as GPUs; a device node whose number nobody serves will do.
