@@ -3,7 +3,7 @@
 # machine allows it, networks of their own; NCCL between them. Skipped where there are fewer than two GPUs.
 #   PCIE_IPC_BUILD=builddir [NCCL_TESTS=PATH/all_reduce_perf_mpi] tests/gpu/nodes.t
 # builddir/prefix is where it is installed. NCCL_TESTS: that program, built with MPI, as an unmodified one.
-# shellcheck disable=SC2016 # the tests' code is for later
+# shellcheck disable=SC2016,SC2317 # the tests' code is for later
 : "${PCIE_IPC_BUILD:=${PIPC_BUILDDIR-}}"
 [ -z "$PCIE_IPC_BUILD" ] || export PCIE_IPC_BUILD
 # shellcheck source=tests/cluster/harness.sh
@@ -22,7 +22,7 @@ diag "two nodes of $gpus GPUs, ISOLATE=${cluster_option[ISOLATE]}"
 
 # on_gpus OPTION COMMAND...: a rank a GPU, with --pcie-ipc=OPTION
 on_gpus() {
-    srun -N2 -n$all --ntasks-per-node="$gpus" --gpus-per-node="$gpus" --pcie-ipc="$1" "${@:2}"
+    srun -N2 -n"$all" --ntasks-per-node="$gpus" --gpus-per-node="$gpus" --pcie-ipc="$1" "${@:2}"
 }
 
 # right ROWS WORDS ARGS...: the benchmark has ROWS rows with nothing wrong in them, and says WORDS; its rows are shown
@@ -41,8 +41,14 @@ times() {
     grep '^#.*\(nodes\|rail\)' out
 }
 
-test_expect_success 'each node sees its own GPUs' '
-    on_gpus on nvidia-smi -L >out 2>err && cat out err && test "$(sort -u out | wc -l)" = $all'
+# its_gpus NODE: as CUDA has them there
+its_gpus() {
+    srun -w "$1" -N1 -n"$gpus" --gpus-per-node="$gpus" --pcie-ipc=verbose pcie-ipc-bench --backend cuda -b 8 -e 8 -n 1 -w 0 |
+        sed -n 's/^#  rank .* GPU /# GPU /p'
+}
+test_expect_success 'each node has its own GPUs' '
+    { its_gpus n1 && its_gpus n2; } >gpus && cat gpus && test "$(sort -u gpus | wc -l)" = $all'
+cat gpus
 nodes="2 nodes of $gpus rank"
 test_expect_success 'every type and operation' 'right 100 "$nodes" --plan nodes -b 72 -e 72000 -f 1000 -d all -o all -n 1 -w 0'
 for plan in nodes nodes-one nccl; do
