@@ -24,6 +24,15 @@ bool pipc__told_parse(pipc__told_t *told, const char *variant)
     return false;
 }
 
+const char *pipc__told_name(const pipc__told_t *told)
+{
+    size_t i = 0;
+
+    while (names[i].told.algo != told->algo || names[i].told.proto != told->proto)
+        i++; /* all that pipc__told() gives came from there */
+    return names[i].name;
+}
+
 static const pipc__table_time_t *find(const pipc__table_time_t *times, int n, size_t bytes,
                                       bool in_graph, const char *variant)
 {

@@ -29,6 +29,9 @@ typedef struct pipc__told {
 bool pipc__told(pipc__told_t *told, const pipc__table_time_t *times, int n, size_t bytes,
                 bool in_graph);
 
+/* "ring-ll", "tree", ...; static. */
+const char *pipc__told_name(const pipc__told_t *told);
+
 /* "ring-ll", "tree" ...; false for what is no algorithm that NCCL could be told ("symmetric"). */
 bool pipc__told_parse(pipc__told_t *told, const char *variant);
 

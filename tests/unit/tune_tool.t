@@ -131,6 +131,8 @@ run --show t.table
 is '--show explains' "$status" 0
 like 'by how much own wins, and what NCCL could do' "$(cat out)" \
     '^ +1024 eager one-shot/ll/8 .*100 % ahead of nccl; nccl told to use ring-ll takes 4.00 us'
+like 'what NCCL is told by the tuner plugin' "$(cat out)" '^ +1024 eager .*; the tuner tells nccl ring-ll$'
+is 'and nothing elsewhere' "$(grep -c 'the tuner' out)" 1
 like 'that it wins by too little' "$(cat out)" '^ +2048 eager nccl .*two-shot is only 2.0 % ahead'
 like 'that it loses' "$(cat out)" '^ +4096 eager nccl .*two-shot is 20 % behind'
 like 'that its tail is worse' "$(cat out)" '^ +8192 eager nccl .*100 % ahead, but its p90 is worse'

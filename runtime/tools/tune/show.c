@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "runtime/tools/tune/tune.h"
+#include "runtime/tune/told.h"
 
 static const pipc__choice_t nccl = {PIPC__ALGO_NCCL, PIPC__PROTO_SIMPLE, 0};
 
@@ -87,6 +88,15 @@ static void explain(const pipc__table_file_t *f, const view_t *v, FILE *out)
                 v->best_nccl->median_usec);
 }
 
+/* What the tuner plugin makes of it, also where calls are ours: those of programs without the hook. */
+static void print_told(const pipc__table_file_t *f, size_t bytes, bool graph, FILE *out)
+{
+    pipc__told_t told;
+
+    if (pipc__told(&told, f->times, f->ntimes, bytes, graph))
+        fprintf(out, "; the tuner tells nccl %s", pipc__told_name(&told));
+}
+
 static void print_time(const pipc__table_time_t *t, FILE *out)
 {
     if (t)
@@ -160,6 +170,7 @@ void tune_show(const pipc__table_file_t *f, FILE *out)
             print_time(v.other, out);
             fprintf(out, "  ");
             explain(f, &v, out);
+            print_told(f, sizes[i], graph, out);
             fprintf(out, "\n");
         }
     print_left_out(f, sizes, n < PIPC__TABLE_ROWS ? n : PIPC__TABLE_ROWS, out);
