@@ -58,7 +58,7 @@ static const char *lookup(const char *name)
                                               : NULL;
 }
 
-static const pipc__table_key_t key = {0xabc, "H200", "580.1", "", "0.1.0"};
+static const pipc__table_key_t key = {0xabc, "H200", "580.1", "", "0.1.0", ""};
 
 #define KEY "topology 0000000000000abc\ngpu H200\ndriver 580.1\nbuild 0.1.0\n"
 #define RING "up-to max eager ring graph ring\n"

@@ -196,18 +196,18 @@ static void damage_never_makes_a_table_that_is_none(void **state)
 
 static void a_key_tells_what_differs(void **state)
 {
-    static const pipc__table_key_t here = {7, "H200", "580.1", "2.28.9", "0.1.0"};
+    static const pipc__table_key_t here = {7, "H200", "580.1", "2.28.9", "0.1.0", ""};
     static const struct {
         pipc__table_key_t there;
         const char *words; /* NULL: good here */
     } cases[] = {
-        {{7, "H200", "580.1", "2.28.9", "0.1.0"}, NULL},
-        {{7, "H200", "580.1", "", "0.1.0"}, NULL},
-        {{8, "H200", "580.1", "2.28.9", "0.1.0"}, "topology"},
-        {{7, "A100", "580.1", "2.28.9", "0.1.0"}, "GPU A100 there, H200 here"},
-        {{7, "H200", "", "2.28.9", "0.1.0"}, "driver none there, 580.1 here"},
-        {{7, "H200", "580.1", "2.27.3", "0.1.0"}, "NCCL 2.27.3"},
-        {{7, "H200", "580.1", "2.28.9", "0.2.0"}, "pcie-ipc 0.2.0"},
+        {{7, "H200", "580.1", "2.28.9", "0.1.0", ""}, NULL},
+        {{7, "H200", "580.1", "", "0.1.0", ""}, NULL},
+        {{8, "H200", "580.1", "2.28.9", "0.1.0", ""}, "topology"},
+        {{7, "A100", "580.1", "2.28.9", "0.1.0", ""}, "GPU A100 there, H200 here"},
+        {{7, "H200", "", "2.28.9", "0.1.0", ""}, "driver none there, 580.1 here"},
+        {{7, "H200", "580.1", "2.27.3", "0.1.0", ""}, "NCCL 2.27.3"},
+        {{7, "H200", "580.1", "2.28.9", "0.2.0", ""}, "pcie-ipc 0.2.0"},
     };
     char buf[160];
 
