@@ -176,6 +176,7 @@ endif
 libpipc_topotest_la_SOURCES = \
 	tests/unit/bind_text.c tests/unit/bind_text.h \
 	tests/unit/topo_files.c tests/unit/topo_files.h \
+	tests/unit/topo_sysroot.c tests/unit/topo_sysroot.h \
 	tests/unit/topo_text.c tests/unit/topo_text.h
 libpipc_topotest_la_CFLAGS = $(UNIT_CFLAGS)
 
@@ -219,11 +220,14 @@ tests_unit_spank_needs_LDADD = $(SPANK_TEST_LIBS)
 EXTRA_tests_unit_spank_needs_DEPENDENCIES = pcie_ipc_bind.la
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/topo_sysfs
+check_PROGRAMS += tests/unit/topo_sysfs tests/unit/topo_sysfs_devices
 endif
 tests_unit_topo_sysfs_SOURCES = tests/unit/topo_sysfs.c
 tests_unit_topo_sysfs_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_sysfs_LDADD = libpipc-topotest.la $(UNIT_LIBS)
+tests_unit_topo_sysfs_devices_SOURCES = tests/unit/topo_sysfs_devices.c
+tests_unit_topo_sysfs_devices_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_topo_sysfs_devices_LDADD = libpipc-topotest.la $(UNIT_LIBS)
 
 if HAVE_SLURM
 TESTS += tests/unit/spank_object.t
