@@ -284,11 +284,15 @@ tests_unit_comm_nodes_tables_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_comm_nodes_tables_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/xchg_socket
+check_PROGRAMS += tests/unit/xchg_socket tests/unit/xchg_socket_strangers
 endif
-tests_unit_xchg_socket_SOURCES = tests/unit/xchg_socket.c tests/unit/ranks.c tests/unit/ranks.h
+XCHG_SOCKET_TEST = tests/unit/xchg_dir.c tests/unit/xchg_dir.h tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_xchg_socket_SOURCES = tests/unit/xchg_socket.c $(XCHG_SOCKET_TEST)
 tests_unit_xchg_socket_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_xchg_socket_LDADD = libpipc-xchg.la libpipc-exec.la $(UNIT_LIBS)
+tests_unit_xchg_socket_strangers_SOURCES = tests/unit/xchg_socket_strangers.c $(XCHG_SOCKET_TEST)
+tests_unit_xchg_socket_strangers_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_xchg_socket_strangers_LDADD = libpipc-xchg.la libpipc-exec.la $(UNIT_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo_nomem
