@@ -311,7 +311,7 @@ tests_unit_topo_tool_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_topo_tool_LDADD = $(UNIT_LIBS) $(JANSSON_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/health tests/unit/health_act tests/unit/health_breaker tests/unit/health_round tests/unit/health_guard tests/unit/health_state tests/unit/health_facts tests/unit/health_text tests/unit/health_tool tests/unit/config
+check_PROGRAMS += tests/unit/health tests/unit/health_act tests/unit/health_breaker tests/unit/health_round tests/unit/health_guard tests/unit/health_state tests/unit/health_facts tests/unit/health_dumps tests/unit/health_text tests/unit/health_tool tests/unit/config
 check_PROGRAMS += tests/unit/health_log tests/unit/health_node tests/unit/health_nvml
 check_LTLIBRARIES += tests/unit/health_nvml_fake.la
 endif
@@ -335,10 +335,15 @@ tests_unit_health_round_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_state_SOURCES = tests/unit/health_state.c
 tests_unit_health_state_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_state_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
-tests_unit_health_facts_SOURCES = tests/unit/health_facts.c tests/unit/health_tree.c tests/unit/health_tree.h
+HEALTH_FOUND_TEST = tests/unit/health_found.c tests/unit/health_found.h \
+	tests/unit/health_tree.c tests/unit/health_tree.h
+tests_unit_health_facts_SOURCES = tests/unit/health_facts.c $(HEALTH_FOUND_TEST)
 tests_unit_health_facts_CFLAGS = $(UNIT_CFLAGS) $(PCI_CFLAGS)
 tests_unit_health_facts_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_facts_LDFLAGS = -Wl,--wrap=pci_get_dev
+tests_unit_health_dumps_SOURCES = tests/unit/health_dumps.c $(HEALTH_FOUND_TEST)
+tests_unit_health_dumps_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_dumps_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/health_counters tests/unit/health_watch tests/unit/health_job
 endif
