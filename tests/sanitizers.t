@@ -8,7 +8,7 @@ build=${PCIE_IPC_BUILD:-$top/_build}
 
 # Long searches through code that other tests run here, too, the executor with delays, scripts that run programs of the
 # shell, and what waits for ranks that stop or networks that are cut, which the sanitizers' slowness makes late.
-left_out='tests/unit/sim tests/unit/plan_scale tests/unit/plan_explore tests/unit/topo_sources tests/unit/many.t
+left_out='tests/unit/sim_plans tests/unit/plan_scale tests/unit/plan_explore tests/unit/topo_sources tests/unit/many.t
 tests/unit/measure.t tests/unit/exec_cpu_perturb tests/unit/rail_ucx tests/unit/random_cpu'
 
 # variable NAME: of the Makefile, which is brought up to date first, but for what is left out

@@ -469,16 +469,24 @@ tests_unit_plan_scale_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_plan_scale_LDADD = libpipc-exec.la $(UNIT_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/sim tests/unit/sim_rails
+check_PROGRAMS += tests/unit/sim_links tests/unit/sim_by_hand tests/unit/sim_plans tests/unit/sim_rails
 endif
+SIM_TEST = tests/unit/sim_machine.c tests/unit/sim_machine.h
+SIM_LIBS = libpipc-sim.la $(UNIT_LIBS) -lm
+tests_unit_sim_links_SOURCES = tests/unit/sim_links.c $(SIM_TEST)
+tests_unit_sim_links_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_sim_links_LDADD = $(SIM_LIBS)
+tests_unit_sim_links_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+tests_unit_sim_by_hand_SOURCES = tests/unit/sim_by_hand.c $(SIM_TEST)
+tests_unit_sim_by_hand_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_sim_by_hand_LDADD = $(SIM_LIBS)
+tests_unit_sim_plans_SOURCES = tests/unit/sim_plans.c $(SIM_TEST)
+tests_unit_sim_plans_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_sim_plans_LDADD = $(SIM_LIBS)
 tests_unit_sim_rails_SOURCES = tests/unit/sim_rails.c \
 	runtime/rail/schedule.c runtime/rail/schedule.h
 tests_unit_sim_rails_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_sim_rails_LDADD = libpipc-sim.la $(UNIT_LIBS) -lm
-tests_unit_sim_SOURCES = tests/unit/sim.c
-tests_unit_sim_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_sim_LDADD = libpipc-sim.la $(UNIT_LIBS) -lm
-tests_unit_sim_LDFLAGS = -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+tests_unit_sim_rails_LDADD = $(SIM_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo_sources tests/unit/topo_nccl tests/unit/topo_matrix \
