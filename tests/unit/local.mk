@@ -145,11 +145,19 @@ tests_unit_no_malloc_SOURCES = tests/unit/no_malloc.c tests/unit/mallocs.c tests
 tests_unit_no_malloc_LDADD = libpipc-comm.la
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/spank_place
+check_PROGRAMS += tests/unit/spank_place_gpus tests/unit/spank_place_cores tests/unit/spank_place_facts
 endif
-tests_unit_spank_place_SOURCES = tests/unit/spank_place.c
-tests_unit_spank_place_CFLAGS = $(UNIT_CFLAGS)
-tests_unit_spank_place_LDADD = libpipc-place.la $(UNIT_LIBS)
+PLACE_TEST = tests/unit/place_case.c tests/unit/place_case.h
+PLACE_LIBS = libpipc-place.la $(UNIT_LIBS)
+tests_unit_spank_place_gpus_SOURCES = tests/unit/spank_place_gpus.c $(PLACE_TEST)
+tests_unit_spank_place_gpus_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_place_gpus_LDADD = $(PLACE_LIBS)
+tests_unit_spank_place_cores_SOURCES = tests/unit/spank_place_cores.c $(PLACE_TEST)
+tests_unit_spank_place_cores_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_place_cores_LDADD = $(PLACE_LIBS)
+tests_unit_spank_place_facts_SOURCES = tests/unit/spank_place_facts.c $(PLACE_TEST)
+tests_unit_spank_place_facts_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_spank_place_facts_LDADD = $(PLACE_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/nodes tests/unit/xchg
