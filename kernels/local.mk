@@ -6,10 +6,11 @@ KERNELS = \
 	kernels/allreduce.cu \
 	kernels/ce.cu \
 	kernels/ll.cu \
+	kernels/ll128.cu \
 	kernels/push.cu \
 	kernels/probe.cu
 KERNEL_INCLUDES = \
-	kernels/allreduce.h kernels/bytes.cuh kernels/ce.h kernels/every.cuh kernels/ll.h kernels/perturb.cuh \
+	kernels/allreduce.h kernels/bytes.cuh kernels/ce.h kernels/every.cuh kernels/ll.h kernels/ll128.h kernels/perturb.cuh \
 	kernels/probe.h kernels/ptx.cuh kernels/push.h kernels/reduce.cuh kernels/scrub.cuh kernels/trace.cuh kernels/types.cuh
 EXTRA_DIST += $(KERNELS) $(KERNEL_INCLUDES) kernels/to-c.sh
 

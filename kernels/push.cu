@@ -457,15 +457,6 @@ template <class R> static __device__ void sum(const pipc__push_args_t &a, const 
 
 /* --- a block's life -------------------------------------------------------------------------- */
 
-/* scrub(), for the replayer. */
-static __device__ __forceinline__ void trace_scrub(const pipc__push_args_t &a, uint64_t call)
-{
-    for (int i = 0; i < 2; i++)
-        for (int w = 0; a.scrub[i] && w < 2; w++)
-            TRACE_WORD_WRITE(a, PIPC__TRACE_NOTHING, 0, a.scrub[i] + scrub_at(call) + 8 * w,
-                             (uint32_t)call);
-}
-
 /* The last block moves the numbers on: all others have read them long since. Nobody reads them
  * before this kernel has ended, but the kernel of another stream that waits for the number of
  * calls: so both are one store. A block that gave up comes here too, or such a launch would wait

@@ -6,6 +6,7 @@
 
 #include "kernels/ll.h"
 #include "kernels/ptx.cuh"
+#include "kernels/trace.cuh"
 
 static __device__ size_t scrub_at(uint64_t call)
 {
@@ -20,6 +21,15 @@ template <class A> static __device__ void scrub(const A &a, uint64_t call)
     for (int i = 0; i < 2; i++)
         if (a.scrub[i])
             store_packet(a.scrub[i] + scrub_at(call), word, word);
+}
+
+/* The same, for the replayer. */
+template <class A> static __device__ __forceinline__ void trace_scrub(const A &a, uint64_t call)
+{
+    for (int i = 0; i < 2; i++)
+        for (int w = 0; a.scrub[i] && w < 2; w++)
+            TRACE_WORD_WRITE(a, PIPC__TRACE_NOTHING, 0, a.scrub[i] + scrub_at(call) + 8 * w,
+                             (uint32_t)call);
 }
 
 #endif

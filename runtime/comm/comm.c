@@ -61,6 +61,7 @@ const char *pipc__comm_choice_name(const pipc_comm_t *comm, size_t bytes, bool i
         [PIPC__PROTO_LL] = "one-shot/ll",
         [PIPC__PROTO_PUSH] = "one-shot/push",
         [PIPC__PROTO_CE] = "one-shot/ce",
+        [PIPC__PROTO_LL128] = "one-shot/ll128",
     };
     pipc__choice_t c = pipc__comm_choice(comm, bytes, in_graph);
 

@@ -22,6 +22,8 @@ static const pipc__cuda_proto_t protos[PIPC__PROTOS] = {
                           pipc__cuda_push_launch},
     [PIPC__PROTO_CE] = {pipc__cuda_ce_prepare, pipc__cuda_ce_can, pipc__cuda_ce_check,
                         pipc__cuda_ce_launch},
+    [PIPC__PROTO_LL128] = {pipc__cuda_ll128_prepare, pipc__cuda_ll128_can, pipc__cuda_ll128_check,
+                           pipc__cuda_ll128_launch},
 };
 
 static pipc__cuda_exec_t *self(pipc__exec_t *exec)

@@ -8,6 +8,7 @@
 /* kernels/allreduce.cu, ll.cu and ce.cu, made by kernels/local.mk. */
 extern const pipc__fatbin_t pipc__allreduce_code[];
 extern const pipc__fatbin_t pipc__ll_code[];
+extern const pipc__fatbin_t pipc__ll128_code[];
 extern const pipc__fatbin_t pipc__push_code[];
 extern const pipc__fatbin_t pipc__ce_code[];
 
@@ -77,6 +78,8 @@ pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
     if (!st)
         st = pipc__cuda_load_module(x->cu, &x->ll_module, pipc__ll_code, err);
     if (!st)
+        st = pipc__cuda_load_module(x->cu, &x->ll128_module, pipc__ll128_code, err);
+    if (!st)
         st = pipc__cuda_load_module(x->cu, &x->push_module, pipc__push_code, err);
     if (!st)
         st = pipc__cuda_load_module(x->cu, &x->ce.module, pipc__ce_code, err);
@@ -88,6 +91,8 @@ pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
                 st = check_resident(x, *f, err);
             if (!st)
                 st = load_kernel(x, x->ll_module, "ll", op, t, &x->ll_kernel[op][t], err);
+            if (!st)
+                st = load_kernel(x, x->ll128_module, "ll128", op, t, &x->ll128_kernel[op][t], err);
             if (!st)
                 st = load_kernel(x, x->push_module, "push", op, t, &x->push_kernel[op][t], err);
             if (!st)
@@ -105,9 +110,11 @@ void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x)
         x->cu->ModuleUnload(x->module);
     if (x->ll_module)
         x->cu->ModuleUnload(x->ll_module);
+    if (x->ll128_module)
+        x->cu->ModuleUnload(x->ll128_module);
     if (x->push_module)
         x->cu->ModuleUnload(x->push_module);
     if (x->ce.module)
         x->cu->ModuleUnload(x->ce.module);
-    x->module = x->ll_module = x->push_module = x->ce.module = NULL;
+    x->module = x->ll_module = x->ll128_module = x->push_module = x->ce.module = NULL;
 }

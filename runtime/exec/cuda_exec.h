@@ -5,6 +5,7 @@
  *     cuda_simple.c  a plan step by step
  *     cuda_rail.c    a plan over nodes: the same in two halves, and NCCL between them
  *     cuda_ll.c      small messages, flags in the data
+ *     cuda_ll128.c   middle ones, a flag in each line
  *     cuda_push.c    larger ones, copies and sums at the same time
  *     cuda_ce.c      large messages, moved by copy engines
  *     cuda_code.c    kernels on the device
@@ -22,6 +23,7 @@
 
 #include "kernels/allreduce.h"
 #include "kernels/ll.h"
+#include "kernels/ll128.h"
 #include "kernels/push.h"
 #include "runtime/exec/cuda_ce.h"
 #include "runtime/exec/cuda_driver.h"
@@ -35,7 +37,8 @@ typedef struct pipc__cuda_program {
     const pipc__plan_t *plan;
     CUdeviceptr ops;        /* the own rank's, on the device: its stages, one behind the other */
     pipc__ll_args_t ll;     /* nranks 0: LL can't run it */
-    pipc__push_args_t push; /* the same */
+    pipc__ll128_args_t ll128; /* the same */
+    pipc__push_args_t push;   /* the same */
     bool push_host;         /* some pair of it goes through host memory */
     int first[PIPC__STAGES_MAX]; /* of a plan over nodes: steps of each stage's first half */
 } pipc__cuda_program_t;
@@ -45,7 +48,8 @@ typedef struct pipc__cuda_handle {
     uint32_t version;
     int32_t most_blocks; /* what this rank's GPU gives without being asked */
     int32_t capacity;    /* and at most */
-    uint32_t mig;        /* a part of a GPU */
+    uint16_t mig;        /* a part of a GPU */
+    uint16_t nvlink;     /* it is joined by NVLink to all that it sees */
     uint64_t offset;     /* of staging from the start of what the handle names */
     uint64_t bytes;      /* of staging */
     uint64_t own;        /* its address, and the context that it is in: for ranks of one process */
@@ -88,9 +92,10 @@ typedef struct pipc__cuda_exec {
      */
     int most_blocks, capacity;
 
-    CUmodule module, ll_module, push_module;
+    CUmodule module, ll_module, ll128_module, push_module;
     CUfunction kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     CUfunction ll_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
+    CUfunction ll128_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     CUfunction push_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     size_t push_shared; /* memory for bulk copies, a block; 0: the kernels have none */
     pipc__cuda_program_t programs[PIPC__PROGRAMS_MAX];
@@ -151,6 +156,12 @@ bool pipc__cuda_ll_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bool
 pipc_status_t pipc__cuda_ll_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
                                   int index, pipc__error_t *err);
 CUresult pipc__cuda_ll_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
+
+void pipc__cuda_ll128_prepare(pipc__cuda_exec_t *x, int index);
+bool pipc__cuda_ll128_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bool in_graph);
+pipc_status_t pipc__cuda_ll128_check(const pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
+                                     int index, pipc__error_t *err);
+CUresult pipc__cuda_ll128_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index);
 
 void pipc__cuda_push_prepare(pipc__cuda_exec_t *x, int index);
 bool pipc__cuda_push_can(const pipc__cuda_exec_t *x, int index, size_t bytes, bool in_graph);

@@ -13,7 +13,7 @@
 #include "runtime/exec/perturb.h"
 
 #define PAGE 4096
-#define VERSION 6
+#define VERSION 7
 
 _Static_assert(sizeof(pipc__cuda_handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
 
@@ -162,6 +162,7 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
                              .most_blocks = x->most_blocks,
                              .capacity = x->capacity,
                              .mig = is_mig(x),
+                             .nvlink = joined_by_nvlink(x),
                              .bytes = x->layout.bytes,
                              .own = x->own,
                              .context = (uintptr_t)x->context,
@@ -178,7 +179,7 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
         st = PIPC__CUDA_TRY(x->cu, err, MemGetAddressRange, &base, &whole, x->own);
     if (!st)
         st = h.mig ? PIPC_OK : PIPC__CUDA_TRY(x->cu, err, IpcGetMemHandle, &h.ipc, x->own);
-    place->nvlink = joined_by_nvlink(x);
+    place->nvlink = h.nvlink;
     pipc__cuda_place_host(x, place->bdf);
     h.offset = x->own - base;
     memcpy(h.bdf, place->bdf, sizeof(h.bdf));

@@ -31,6 +31,11 @@ pipc__layout_t pipc__layout(size_t staging_bytes, int nranks)
     l.area_bytes = area_bytes(l.simple_bytes);
     l.push_at = l.simple_bytes;
     l.ce_at = l.push_at + l.push_bytes;
+    l.ll128_bytes = nranks > 1 ? 2 * pipc__ll128_area_bytes(nranks) : 0;
+    if (2 * l.ll128_bytes > l.push_bytes)
+        l.ll128_bytes = 0;
+    l.push_bytes -= l.ll128_bytes;
+    l.ll128_at = l.push_at + l.push_bytes;
     return l;
 }
 
@@ -38,7 +43,7 @@ pipc__layout_t pipc__layout_simple(size_t staging_bytes)
 {
     pipc__layout_t l = {.bytes = pipc__layout(staging_bytes, 0).bytes};
 
-    l.simple_bytes = l.push_at = l.ce_at = l.ll_at = l.bytes;
+    l.simple_bytes = l.push_at = l.ll128_at = l.ce_at = l.ll_at = l.bytes;
     l.area_bytes = area_bytes(l.simple_bytes);
     return l;
 }

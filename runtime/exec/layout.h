@@ -1,8 +1,8 @@
 /* exec/layout.h - what lies where in a rank's staging on a GPU, and in its twin in host memory.
  * Pure.
  *
- *     | flags, area 0, area 1 | push: flags, slots | copy engines: flags, slots | LL: two areas |
- *       simple: plan.h,         push.h               ce.h                         ll.h
+ *     | flags, areas   | push: flags, slots | LL128: two areas | copy engines: flags, slots | LL: two areas |
+ *       simple: plan.h,  push.h               ll128.h            ce.h                         ll.h
  *       kernels/allreduce.h
  *
  * Protocols share nothing: each numbers what it sends by itself, and a packet of one where another
@@ -19,6 +19,7 @@ typedef struct pipc__layout {
     size_t simple_bytes; /* from 0 on */
     size_t area_bytes;   /* of each of its two areas */
     size_t push_at, push_bytes;
+    size_t ll128_at, ll128_bytes; /* 0 bytes: there is no room for it */
     size_t ce_at, ce_bytes;
     size_t ll_at; /* PIPC__LL_BYTES */
     size_t bytes; /* all: a multiple of PIPC__LAYOUT_BLOCK */
@@ -26,7 +27,8 @@ typedef struct pipc__layout {
 
 /* Cut @staging_bytes, 8 MiB at least, for @nranks ranks (0: not known yet; the whole and LL's place
  * are the same for all): 4 MiB for LL; of the rest a half for push and a quarter each for simple
- * and copy engines. Push is for few ranks: of more than two simple has the half. */
+ * and copy engines. Push is for few ranks: of more than two simple has the half. LL128 takes its
+ * part of push's, if that leaves the larger half. */
 pipc__layout_t pipc__layout(size_t staging_bytes, int nranks);
 
 /* The same with all of it simple's: for plans over nodes, beside which there is nothing else. */

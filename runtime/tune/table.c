@@ -260,7 +260,8 @@ const char *pipc__proto_name(pipc__proto_t proto)
     static const char *const names[PIPC__PROTOS] = {[PIPC__PROTO_SIMPLE] = "simple",
                                                     [PIPC__PROTO_LL] = "ll",
                                                     [PIPC__PROTO_PUSH] = "push",
-                                                    [PIPC__PROTO_CE] = "ce"};
+                                                    [PIPC__PROTO_CE] = "ce",
+                                                    [PIPC__PROTO_LL128] = "ll128"};
 
     return (unsigned int)proto < PIPC__PROTOS ? names[proto] : NULL;
 }

@@ -63,7 +63,7 @@ bool pipc__choice_equal(pipc__choice_t a, pipc__choice_t b);
 
 /* "one-shot", ..., "nccl"; NULL for what is none. Static. */
 const char *pipc__algo_name(int algo);
-/* "simple", "ll", "push", "ce"; NULL for what is none. Static. */
+/* "simple", "ll", "push", "ce", "ll128"; NULL for what is none. Static. */
 const char *pipc__proto_name(pipc__proto_t proto);
 
 /* Ranks compare it before they trust each other's choices. */

@@ -357,6 +357,11 @@ void emulated_store(void *p, uint64_t v, unsigned int bytes)
     at_an_access(4);
 }
 
+bool emulated_torn(void)
+{
+    return all.e->fault == EMULATED_TORN;
+}
+
 void emulated_release(void)
 {
     if (all.e->fault != EMULATED_UNORDERED)

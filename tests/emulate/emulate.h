@@ -74,6 +74,8 @@ uint64_t emulated_load(const void *p, unsigned int bytes);
 void emulated_store(void *p, uint64_t v, unsigned int bytes);
 /* What this thread has stored is visible before what it stores from now on. */
 void emulated_release(void);
+/* Is EMULATED_TORN the fault? For what is one thing in more than one store. */
+bool emulated_torn(void);
 /* Let others run: in a loop that waits. */
 void emulated_yield(void);
 /* @threads of the block meet; true for all of them if @yes was for one. */

@@ -14,7 +14,7 @@ typedef struct emulated_function {
     emulated_kernel_t *kernel; /* of the arguments that kernels/NAME.h tells */
 } emulated_function_t;
 
-extern const emulated_function_t emulated_ll[], emulated_push[], emulated_allreduce[];
+extern const emulated_function_t emulated_ll[], emulated_ll128[], emulated_push[], emulated_allreduce[];
 
 #ifdef __cplusplus
 }

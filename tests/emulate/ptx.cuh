@@ -51,6 +51,38 @@ static inline void load_packet(const char *p, uint64_t *a, uint64_t *b)
     *a = emulated_load(p, 8);
 }
 
+/* A line is one thing: its flag lands behind the rest of it, and is looked at before. */
+static inline bool ends_line(const char *p)
+{
+    return (uintptr_t)p % 128 == 112;
+}
+
+static inline void meet_for_line()
+{
+    if (!emulated_torn())
+        emulated_meet(16 + threadIdx.x / 32, 32, false);
+}
+
+static inline void store_line(char *p, uint64_t a, uint64_t b)
+{
+    emulated_store(p, a, 8);
+    if (!ends_line(p))
+        emulated_store(p + 8, b, 8);
+    meet_for_line();
+    if (ends_line(p))
+        emulated_store(p + 8, b, 8);
+}
+
+static inline void load_line(const char *p, uint64_t *a, uint64_t *b)
+{
+    if (ends_line(p))
+        *b = emulated_load(p + 8, 8);
+    meet_for_line();
+    *a = emulated_load(p, 8);
+    if (!ends_line(p))
+        *b = emulated_load(p + 8, 8);
+}
+
 /* --- data ------------------------------------------------------------------------------------ */
 
 static inline uint32_t load_4(const char *p)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tests/unit/values.h"
 
@@ -77,6 +78,14 @@ static void make_buffers(world_t *w, world_call_t *k, unsigned int call)
     }
 }
 
+/* Zeroed, and none before it is touched. */
+static char *pages(size_t bytes)
+{
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    return must(p == MAP_FAILED ? NULL : p);
+}
+
 world_t *world_make(uint64_t seed, int nranks, int ncalls, size_t staging_bytes, size_t most_bytes,
                     bool in_place, const emulated_function_t *functions)
 {
@@ -87,8 +96,8 @@ world_t *world_make(uint64_t seed, int nranks, int ncalls, size_t staging_bytes,
     w->ncalls = ncalls;
     w->staging_bytes = staging_bytes;
     for (int r = 0; r < nranks; r++) {
-        w->staging[r] = must(calloc(1, staging_bytes));
-        w->host[r] = must(calloc(1, staging_bytes));
+        w->staging[r] = pages(staging_bytes);
+        w->host[r] = pages(staging_bytes);
     }
     for (int i = 0; i < ncalls; i++) {
         const emulated_function_t *f = any(w, functions);
@@ -112,8 +121,8 @@ void world_free(world_t *w)
             free(w->trace[i][r].sink.events);
             free(w->trace[i][r].sink.count);
         }
-        free(w->staging[r]);
-        free(w->host[r]);
+        munmap(w->staging[r], w->staging_bytes);
+        munmap(w->host[r], w->staging_bytes);
     }
     free(w);
 }

@@ -12,6 +12,7 @@
 
 #include "kernels/allreduce.h"
 #include "kernels/ll.h"
+#include "kernels/ll128.h"
 #include "runtime/exec/layout.h"
 #include "runtime/exec/ll.h"
 #include "runtime/plan/generate.h"
@@ -117,6 +118,27 @@ static void slots_of_ll_fit_their_area(void **state)
     assert_int_equal(pipc__ll_bytes_max(2), 1 << 20);
 }
 
+static void slots_of_ll128_fit_their_area(void **state)
+{
+    static const struct {
+        int nranks;
+        size_t most;
+    } table[] = {{2, 4423680}, {3, 983040}, {4, 654720}, {8, 280320}, {16, 130560}};
+
+    (void)state;
+    for (int n = 2; n <= PIPC__RANKS_MAX; n++) {
+        size_t slot = pipc__ll128_slot_bytes(n);
+        assert_true(slot * (size_t)(n - 1) <= pipc__ll128_area_bytes(n));
+        assert_int_equal(slot % PIPC__LL128_TILE_BYTES, 0);
+    }
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        assert_int_equal(pipc__ll128_bytes_max(table[i].nranks), table[i].most);
+    assert_int_equal(PIPC__LL128_UNITS * 16, PIPC__LL128_TILE_DATA);
+    assert_int_equal(pipc__ll128_blocks(1, 33), 1);
+    assert_int_equal(pipc__ll128_blocks(16 * 960 + 1, 33), 2);
+    assert_int_equal(pipc__ll128_blocks(4423680, 33), 33);
+}
+
 static void grids_of_ll_grow_with_the_message(void **state)
 {
     static const struct {
@@ -207,10 +229,11 @@ static void protocols_share_no_staging(void **state)
         int nranks;
         size_t simple, push, ce, all;
     } table[] = {
-        {MB(64), 2, MB(15), MB(30), MB(15), MB(64)}, /* the default */
-        {MB(64), 3, MB(30), MB(15), MB(15), MB(64)},
-        {MB(64), 16, MB(30), MB(15), MB(15), MB(64)},
-        {MB(40) + 1, 2, MB(38) / 4, MB(38) / 2, MB(38) / 4, MB(42)},
+        {MB(64), 2, MB(15), MB(30) - MB(9), MB(15), MB(64)}, /* the default */
+        {MB(64), 3, MB(30), MB(15) - MB(4), MB(15), MB(64)},
+        {MB(64), 16, MB(30), MB(15) - MB(4), MB(15), MB(64)},
+        {MB(40) + 1, 2, MB(38) / 4, MB(38) / 2 - MB(9), MB(38) / 4, MB(42)},
+        {MB(32), 2, MB(28) / 4, MB(28) / 2, MB(28) / 4, MB(32)}, /* no room for LL128 */
         {MB(8), 2, MB(2), MB(1), MB(1), MB(8)},
         {1, 2, MB(2), MB(1), MB(1), MB(8)}, /* the least */
         {1, 8, MB(2), MB(1), MB(1), MB(8)},
@@ -224,7 +247,8 @@ static void protocols_share_no_staging(void **state)
         assert_int_equal(l.ce_bytes, table[i].ce);
         assert_int_equal(l.bytes, table[i].all);
         assert_true(PIPC__FLAGS_BYTES + PIPC__BUFFERS * l.area_bytes <= l.simple_bytes);
-        assert_true(l.simple_bytes <= l.push_at && l.push_at + l.push_bytes <= l.ce_at);
+        assert_true(l.simple_bytes <= l.push_at && l.push_at + l.push_bytes <= l.ll128_at);
+        assert_true(l.ll128_at + l.ll128_bytes <= l.ce_at && l.ll128_at % 128 == 0);
         assert_true(l.ce_at + l.ce_bytes <= l.ll_at && l.ll_at + PIPC__LL_BYTES <= l.bytes);
         assert_int_equal(pipc__layout(l.bytes, table[i].nranks).push_bytes, l.push_bytes);
         assert_int_equal(pipc__layout(table[i].staging, 0).ll_at, l.ll_at);
@@ -240,6 +264,7 @@ int main(void)
         cmocka_unit_test(stages_share_the_blocks),
         cmocka_unit_test(a_stall_survives_its_packing),
         cmocka_unit_test(slots_of_ll_fit_their_area),
+        cmocka_unit_test(slots_of_ll128_fit_their_area),
         cmocka_unit_test(grids_of_ll_grow_with_the_message),
         cmocka_unit_test(no_packet_of_ll_grows_old),
         cmocka_unit_test(ll_takes_one_shots_alone),

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "kernels/ll.h"
+#include "kernels/ll128.h"
 #include "kernels/push.h"
 #include "tests/emulate/world.h"
 
@@ -198,6 +199,97 @@ static void packets_have_to_be_words(void **state)
     values_show(ll_run, EMULATED_TORN, 100);
 }
 
+/* --- LL128 ------------------------------------------------------------------------------------ */
+
+typedef struct ll128_calls {
+    pipc__ll128_args_t args[WORLD_CALLS][WORLD_RANKS];
+} ll128_calls_t;
+
+static const void *ll128_args(const void *all, int call, int rank)
+{
+    const ll128_calls_t *c = all;
+
+    return &c->args[call][rank];
+}
+
+static char *ll128_slot(const world_t *w, int receiver, int sender)
+{
+    return w->staging[receiver] +
+           (size_t)pipc__ll_slot(receiver, sender) * pipc__ll128_slot_bytes(w->nranks);
+}
+
+static void ll128_fill(world_t *w, pipc__ll128_args_t *a, int call, int rank, const lack_t *lack)
+{
+    const world_part_t *p = &w->call[call].part[rank];
+
+    memset(a, 0, sizeof(*a));
+    a->send = p->send;
+    a->recv = p->recv;
+    a->bytes = w->call[call].bytes;
+    a->rank = (uint32_t)rank;
+    a->nranks = (uint32_t)w->nranks;
+    a->nth = 1.0 / w->nranks;
+    a->reciprocal = UINT64_MAX / (uint64_t)w->nranks;
+    a->area_bytes = pipc__ll128_area_bytes(w->nranks);
+    for (int i = 1; i < w->nranks; i++) {
+        int to = (rank + i) % w->nranks;
+        a->to[i - 1] = ll128_slot(w, to, rank);
+        a->from[to] = ll128_slot(w, rank, to);
+    }
+    for (int q = 0; q < w->nranks; q++)
+        a->wait_step[q] = (uint16_t)q;
+    a->state = &w->state[rank];
+    a->abort = &w->abort;
+    a->stalled_round = &w->stalled_round;
+    a->stalled_step = &w->stalled_step;
+    a->drop_step = lack->drop_step;
+    a->one_area = lack->one_area;
+    a->trace = w->trace[call][rank].sink;
+}
+
+static int ll128_run(uint64_t seed, const lack_t *lack, int ncalls, pipc__error_t *err)
+{
+    static ll128_calls_t calls;
+    int nranks = seed % 4 ? 2 : 3 + (int)(seed / 4 % 2);
+    world_t *w = world_make(seed, nranks, ncalls, 2 * pipc__ll128_area_bytes(nranks), 3500,
+                            lack->in_place, emulated_ll128);
+
+    for (int r = 0; r < nranks; r++)
+        for (int i = 0; i < ncalls; i++) {
+            world_grid(w, i, r, 1 + world_random(w, 2), 32 * (1 + world_random(w, 2)));
+            ll128_fill(w, &calls.args[i][r], i, r, lack);
+        }
+    int bad = world_run(w, ll128_args, &calls, false, STEPS, lack->fault, err);
+    world_free(w);
+    return bad;
+}
+
+static void ll128_is_right_in_every_schedule(void **state)
+{
+    (void)state;
+    is_right(ll128_run, runs / 3);
+}
+
+static void each_look_of_ll128_is_needed(void **state)
+{
+    (void)state;
+    for (int q = 0; q < 2; q++)
+        is_needed(ll128_run, (lack_t){.drop_step = q}, 30, "a look at lines");
+}
+
+static void the_second_area_of_ll128_is_needed(void **state)
+{
+    (void)state;
+    is_needed(ll128_run, (lack_t){.drop_step = -1, .one_area = 1}, 30, "the second area");
+}
+
+/* Were a line no more than its words, the flag could come first. */
+static void lines_have_to_be_whole(void **state)
+{
+    (void)state;
+    values_show(ll128_run, EMULATED_TORN, 30);
+}
+
 /* --- push ------------------------------------------------------------------------------------ */
 
 #define PUSH_SLOTS 3
@@ -326,6 +418,10 @@ int main(int argc, char **argv)
         cmocka_unit_test(each_check_of_ll_is_needed),
         cmocka_unit_test(the_second_area_of_ll_is_needed),
         cmocka_unit_test(packets_have_to_be_words),
+        cmocka_unit_test(ll128_is_right_in_every_schedule),
+        cmocka_unit_test(each_look_of_ll128_is_needed),
+        cmocka_unit_test(the_second_area_of_ll128_is_needed),
+        cmocka_unit_test(lines_have_to_be_whole),
         cmocka_unit_test(push_is_right_in_every_schedule),
         cmocka_unit_test(each_wait_of_push_is_needed),
         cmocka_unit_test(signals_have_to_be_releases),

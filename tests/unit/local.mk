@@ -9,7 +9,7 @@ endif
 tests_unit_kernels_perturb_SOURCES = tests/unit/kernels.c \
 	tests/emulate/cuda.h \
 	tests/emulate/emulate.c tests/emulate/emulate.h \
-	tests/emulate/every.cuh tests/emulate/kernels.h tests/emulate/ll.cc tests/emulate/ptx.cuh \
+	tests/emulate/every.cuh tests/emulate/kernels.h tests/emulate/ll.cc tests/emulate/ll128.cc tests/emulate/ptx.cuh \
 	tests/emulate/push.cc \
 	tests/emulate/world.c tests/emulate/world.h \
 	tests/unit/values.c tests/unit/values.h

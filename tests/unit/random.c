@@ -149,21 +149,19 @@ static size_t find_limit(const pipc_comm_t *c, pipc__choice_t what, size_t most,
     return yes;
 }
 
-_Static_assert(CHOICES_MAX * sizeof(random_choice_t) <= 1024, "ranks_gather() takes them");
-
 /* What every rank can. */
 static void agree(run_t *t)
 {
-    random_choice_t all[PIPC__RANKS_MAX][CHOICES_MAX];
+    random_choice_t all[PIPC__RANKS_MAX];
     int n = 0;
 
-    ranks_gather(t->all, t->rank, t->choice, sizeof(t->choice), all);
     for (int i = 0; i < CHOICES_MAX; i++) {
-        random_choice_t c = all[0][i];
+        ranks_gather(t->all, t->rank, &t->choice[i], sizeof(t->choice[i]), all);
+        random_choice_t c = all[0];
         for (int r = 1; r < t->n; r++)
             for (int g = 0; g < 2; g++)
-                if (all[r][i].most_bytes[g] < c.most_bytes[g])
-                    c.most_bytes[g] = all[r][i].most_bytes[g];
+                if (all[r].most_bytes[g] < c.most_bytes[g])
+                    c.most_bytes[g] = all[r].most_bytes[g];
         if (c.most_bytes[0])
             t->choice[n++] = c;
     }

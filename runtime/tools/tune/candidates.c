@@ -18,6 +18,7 @@ static const struct {
     [PIPC__PROTO_LL] = {{0, 8, 16, 32, -1}, 0},
     [PIPC__PROTO_PUSH] = {{0, 16, 32, 64, -1}, LARGE},
     [PIPC__PROTO_CE] = {{0, 8, 16, -1}, LARGE},
+    [PIPC__PROTO_LL128] = {{-1}, 0}, /* only by hand yet */
 };
 
 static void add(tune_candidate_t *list, int *n, tune_candidate_t c)
