@@ -4,11 +4,11 @@
  * Every rank writes its input into every peer's memory and sums what it gets, as the one-shot plan
  * says. No flag follows the data, each word brings its own:
  *
- *     packet, 16 bytes   | 4 data | 4 flag | 4 data | 4 flag |     two stores of 8 bytes, each
- * whole unit               16 bytes of the message: two packets, one thread tile               32
- * units, one warp: | 32 first packets | 32 second packets | slot               the tiles of one
- * sender area               a slot for each other rank, in rank order; two areas:
- * PIPC__LL_AREA_BYTES
+ *     packet   | 4 data | 4 flag | 4 data | 4 flag |    two stores of 8 bytes, each whole
+ *     unit     16 bytes of the message: two packets, one thread
+ *     tile     32 units, one warp: | 32 first packets | 32 second packets |
+ *     slot     the tiles of one sender
+ *     area     a slot for each other rank, in rank order; two areas of PIPC__LL_AREA_BYTES
  *
  * The flag is the number of the call, of all calls of the communicator: call c uses area c mod 2.
  * A rank that begins call c + 2 has got what every peer sent in call c + 1, whatever its protocol,

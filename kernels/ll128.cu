@@ -186,8 +186,8 @@ static __device__ __forceinline__ bool look(const pipc__ll128_args_t &a, const l
     return warp_all(!l.flag || (fresh(a, r.w[1], k.number) && fresh(a, r.w[3], k.number)));
 }
 
-/* Late is not dead: no limit of time, only the abort word. A tile that has come counts even when the
- * word is set, hence the second look. Of all that give up the first one tells where. */
+/* Late is not dead: no limit of time, only the abort word. A tile that has come counts even when
+ * the word is set, hence the second look. Of all that give up the first one tells where. */
 static __device__ bool wait_tile(const pipc__ll128_args_t &a, const line_call &k, const lane &l,
                                  const char *p, uint32_t q, rows &r)
 {

@@ -75,14 +75,14 @@ void pipc__rails_shape(const pipc__rails_t *rails, pipc__shape_t *shape);
 /* How the own node's vote went, @own with its text in @err, and how the others'. @digest: of what
  * decides the plans, @from: the table's file or where else it is from; they don't matter where a
  * node has rails->whole, which all have then. Collective. */
-pipc_status_t pipc__rails_vote(pipc__rails_t *rails, const pipc__xchg_ops_t *ops,
-                               pipc__xchg_t *x, uint64_t digest, const char *from,
-                               pipc_status_t own, pipc__error_t *err);
+pipc_status_t pipc__rails_vote(pipc__rails_t *rails, const pipc__xchg_ops_t *ops, pipc__xchg_t *x,
+                               uint64_t digest, const char *from, pipc_status_t own,
+                               pipc__error_t *err);
 
 /* Pure: what the ballots of @n nodes come to for node @self; *whole: whether a node says so. */
 typedef struct pipc__ballot {
-    int32_t status; /* pipc_status_t */
-    int32_t rank;   /* of the node's first rank */
+    int32_t status;           /* pipc_status_t */
+    int32_t rank;             /* of the node's first rank */
     uint32_t whole, reserved; /* see pipc__rails_t; 0 */
     uint64_t digest;
     char package[16]; /* PACKAGE_VERSION */
@@ -95,8 +95,8 @@ pipc_status_t pipc__ballots_judge(const pipc__ballot_t *all, int n, int self, bo
 
 void pipc__rails_free(pipc__rails_t *rails); /* all zero is allowed; the own end is closed */
 
-/* The nodes that other ranks than the own one are on, as far as there is room: "n2", "n1, n2, n3", "n1, n2, ...".
- * In a buffer of the caller's; returns it. */
+/* The nodes that other ranks than the own one are on, as far as there is room: "n2", "n1, n2, n3",
+ * "n1, n2, ...". In a buffer of the caller's; returns it. */
 const char *pipc__rails_others(const pipc__rails_t *rails, char *buf, size_t cap);
 
 /* "2 nodes of 4 ranks, 4 rails", "3 nodes of 2 to 4 ranks, 2 rails", in a buffer of the caller's;

@@ -35,11 +35,11 @@
 
 typedef struct pipc__cuda_program {
     const pipc__plan_t *plan;
-    CUdeviceptr ops;        /* the own rank's, on the device: its stages, one behind the other */
-    pipc__ll_args_t ll;     /* nranks 0: LL can't run it */
+    CUdeviceptr ops;          /* the own rank's, on the device: its stages, one behind the other */
+    pipc__ll_args_t ll;       /* nranks 0: LL can't run it */
     pipc__ll128_args_t ll128; /* the same */
     pipc__push_args_t push;   /* the same */
-    bool push_host;         /* some pair of it goes through host memory */
+    bool push_host;           /* some pair of it goes through host memory */
     int first[PIPC__STAGES_MAX]; /* of a plan over nodes: steps of each stage's first half */
 } pipc__cuda_program_t;
 

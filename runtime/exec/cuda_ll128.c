@@ -1,5 +1,5 @@
-/* exec/cuda_ll128.c - LL128: middle sizes, a flag in each line. See kernels/ll128.h for what it does
- * and cuda_exec.h for the other files.
+/* exec/cuda_ll128.c - LL128: middle sizes, a flag in each line. See kernels/ll128.h for what it
+ * does and cuda_exec.h for the other files.
  *
  * As LL it runs any plan that is a one-shot (ll.h), but only where every pair of ranks is joined by
  * NVLink and goes by the device's memory: elsewhere a line may come in parts.
@@ -72,10 +72,11 @@ pipc_status_t pipc__cuda_ll128_check(const pipc__cuda_exec_t *x, const pipc__exe
     size_t bytes = call->count * pipc_dtype_bytes(call->dtype);
 
     if (!x->programs[index].ll128.nranks)
-        return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
-                          "plan %s of %d ranks can't be run with protocol ll128: one-shot alone, by "
-                          "the memory of GPUs that NVLink joins, with 64 MB of staging",
-                          call->plan->name, x->size);
+        return pipc__fail(
+            err, PIPC_ERR_UNSUPPORTED,
+            "plan %s of %d ranks can't be run with protocol ll128: one-shot alone, by "
+            "the memory of GPUs that NVLink joins, with 64 MB of staging",
+            call->plan->name, x->size);
     if (bytes > pipc__ll128_bytes_max(x->size))
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "protocol ll128 takes messages of %zu bytes at most among %d ranks, not "

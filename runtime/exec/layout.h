@@ -1,8 +1,8 @@
 /* exec/layout.h - what lies where in a rank's staging on a GPU, and in its twin in host memory.
  * Pure.
  *
- *     | flags, areas   | push: flags, slots | LL128: two areas | copy engines: flags, slots | LL: two areas |
- *       simple: plan.h,  push.h               ll128.h            ce.h                         ll.h
+ *     | flags, areas | push: flags, slots | LL128: areas | copy engines: flags, slots | LL: areas |
+ *       simple: plan.h,  push.h              ll128.h        ce.h                        ll.h
  *       kernels/allreduce.h
  *
  * Protocols share nothing: each numbers what it sends by itself, and a packet of one where another

@@ -24,7 +24,7 @@ struct pipc__nccl {
     bool spans;     /* it has ranks of other nodes, by ticket */
     pipc__nccl_ticket_t ticket;
     char others[PIPC__NCCL_OTHERS]; /* of @spans: nodes that other ranks are on */
-    pthread_mutex_t lock; /* of stop */
+    pthread_mutex_t lock;           /* of stop */
     pthread_cond_t wake;
     pthread_t watcher;
     bool watching, stop;

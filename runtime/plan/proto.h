@@ -10,7 +10,8 @@ typedef enum pipc__proto {
     PIPC__PROTO_LL,     /* flags in the data: kernels/ll.cu; small messages, one-shot alone */
     PIPC__PROTO_PUSH,   /* kernels/push.cu: copies and sums at the same time; one-shot alone */
     PIPC__PROTO_CE,     /* copy engines move the bytes, a kernel sums; one-shot alone */
-    PIPC__PROTO_LL128,  /* a flag in each line of 128 bytes: kernels/ll128.cu; one-shot, NVLink alone */
+    PIPC__PROTO_LL128, /* a flag in each line of 128 bytes: kernels/ll128.cu; one-shot, NVLink alone
+                        */
     PIPC__PROTOS
 } pipc__proto_t;
 
@@ -36,8 +37,8 @@ static inline size_t pipc__ll_bytes_max(int nranks)
 #define PIPC__LL128_TILE_BYTES ((size_t)1024) /* what a warp writes at a time, in 8 lines */
 #define PIPC__LL128_TILE_DATA ((size_t)960)   /* a sixteenth is flags */
 
-/* What LL128 has on each rank's device, in staging: two areas of this many bytes, each cut among the
- * other ranks. */
+/* What LL128 has on each rank's device, in staging: two areas of this many bytes, each cut among
+ * the other ranks. */
 static inline size_t pipc__ll128_area_bytes(int nranks)
 {
     return nranks == 2 ? (size_t)9 << 19 : (size_t)2 << 20;

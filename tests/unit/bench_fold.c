@@ -1,5 +1,6 @@
-/* tests/unit/bench_fold.c - what ranks of the benchmark tell each other, on one node and on several:
- * the same answer everywhere, by memory of the device, since a GPU's kernels reach no stack.
+/* tests/unit/bench_fold.c - what ranks of the benchmark tell each other, on one node and on
+ * several: the same answer everywhere, by memory of the device, since a GPU's kernels reach no
+ * stack.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -105,7 +106,9 @@ static void every_rank_has_the_answer(void **state)
     static const char *const nodes[] = {
         "auto",
 #ifdef HAVE_UCX
-        "split:2", "split:3", "split",
+        "split:2",
+        "split:3",
+        "split",
 #endif
     };
 

@@ -69,6 +69,27 @@ static void is_needed(run_t *run, lack_t lack, unsigned int times, const char *w
                  seen);
 }
 
+/* What the arguments of all kernels have, which are types of their own. */
+#define BEGIN_FILL(a, w, number, me, lack)                                                         \
+    do {                                                                                           \
+        memset(a, 0, sizeof(*(a)));                                                                \
+        (a)->send = (w)->call[number].part[me].send;                                               \
+        (a)->recv = (w)->call[number].part[me].recv;                                               \
+        (a)->bytes = (w)->call[number].bytes;                                                      \
+        (a)->rank = (uint32_t)(me);                                                                \
+        (a)->nranks = (uint32_t)(w)->nranks;                                                       \
+        (a)->nth = 1.0 / (w)->nranks;                                                              \
+        (a)->reciprocal = UINT64_MAX / (uint64_t)(w)->nranks;                                      \
+        for (int q = 0; q < (w)->nranks; q++)                                                      \
+            (a)->wait_step[q] = (uint16_t)q;                                                       \
+        (a)->state = &(w)->state[me];                                                              \
+        (a)->abort = &(w)->abort;                                                                  \
+        (a)->stalled_round = &(w)->stalled_round;                                                  \
+        (a)->stalled_step = &(w)->stalled_step;                                                    \
+        (a)->drop_step = (lack)->drop_step;                                                        \
+        (a)->trace = (w)->trace[number][me].sink;                                                  \
+    } while (0)
+
 /* --- LL -------------------------------------------------------------------------------------- */
 
 typedef struct ll_calls {
@@ -94,16 +115,7 @@ static char *ll_slot(const world_t *w, int receiver, int sender, bool by_host)
 static void ll_fill(world_t *w, pipc__ll_args_t *a, int call, int rank, bool by_host,
                     const lack_t *lack)
 {
-    const world_part_t *p = &w->call[call].part[rank];
-
-    memset(a, 0, sizeof(*a));
-    a->send = p->send;
-    a->recv = p->recv;
-    a->bytes = w->call[call].bytes;
-    a->rank = (uint32_t)rank;
-    a->nranks = (uint32_t)w->nranks;
-    a->nth = 1.0 / w->nranks;
-    a->reciprocal = UINT64_MAX / (uint64_t)w->nranks;
+    BEGIN_FILL(a, w, call, rank, lack);
     for (int i = 1; i < w->nranks; i++) {
         int to = (rank + i) % w->nranks;
         a->to[i - 1] = ll_slot(w, to, rank, by_host);
@@ -112,15 +124,7 @@ static void ll_fill(world_t *w, pipc__ll_args_t *a, int call, int rank, bool by_
     a->scrub[0] = w->staging[rank];
     a->scrub[1] = by_host ? w->host[rank] : NULL;
     a->slot_bytes = (uint32_t)pipc__ll_slot_bytes(w->nranks);
-    for (int q = 0; q < w->nranks; q++)
-        a->wait_step[q] = (uint16_t)q;
-    a->state = &w->state[rank];
-    a->abort = &w->abort;
-    a->stalled_round = &w->stalled_round;
-    a->stalled_step = &w->stalled_step;
-    a->drop_step = lack->drop_step;
     a->one_area = lack->one_area;
-    a->trace = w->trace[call][rank].sink;
 }
 
 /* No packet is as it was in the beginning when so many calls have been made. */
@@ -220,31 +224,14 @@ static char *ll128_slot(const world_t *w, int receiver, int sender)
 
 static void ll128_fill(world_t *w, pipc__ll128_args_t *a, int call, int rank, const lack_t *lack)
 {
-    const world_part_t *p = &w->call[call].part[rank];
-
-    memset(a, 0, sizeof(*a));
-    a->send = p->send;
-    a->recv = p->recv;
-    a->bytes = w->call[call].bytes;
-    a->rank = (uint32_t)rank;
-    a->nranks = (uint32_t)w->nranks;
-    a->nth = 1.0 / w->nranks;
-    a->reciprocal = UINT64_MAX / (uint64_t)w->nranks;
+    BEGIN_FILL(a, w, call, rank, lack);
     a->area_bytes = pipc__ll128_area_bytes(w->nranks);
     for (int i = 1; i < w->nranks; i++) {
         int to = (rank + i) % w->nranks;
         a->to[i - 1] = ll128_slot(w, to, rank);
         a->from[to] = ll128_slot(w, rank, to);
     }
-    for (int q = 0; q < w->nranks; q++)
-        a->wait_step[q] = (uint16_t)q;
-    a->state = &w->state[rank];
-    a->abort = &w->abort;
-    a->stalled_round = &w->stalled_round;
-    a->stalled_step = &w->stalled_step;
-    a->drop_step = lack->drop_step;
     a->one_area = lack->one_area;
-    a->trace = w->trace[call][rank].sink;
 }
 
 static int ll128_run(uint64_t seed, const lack_t *lack, int ncalls, pipc__error_t *err)
@@ -330,29 +317,12 @@ static void push_wire(const world_t *w, pipc__push_args_t *a, int me, bool by_ho
 static void push_fill(world_t *w, pipc__push_args_t *a, int call, int rank, bool by_host,
                       uint32_t chunk_bytes, const lack_t *lack)
 {
-    const world_part_t *p = &w->call[call].part[rank];
-
-    memset(a, 0, sizeof(*a));
-    a->send = p->send;
-    a->recv = p->recv;
-    a->bytes = w->call[call].bytes;
+    BEGIN_FILL(a, w, call, rank, lack);
     a->chunk_bytes = chunk_bytes;
     a->nchunks = (uint32_t)((a->bytes + chunk_bytes - 1) / chunk_bytes);
-    a->rank = (uint32_t)rank;
-    a->nranks = (uint32_t)w->nranks;
-    a->nth = 1.0 / w->nranks;
-    a->reciprocal = UINT64_MAX / (uint64_t)w->nranks;
     a->nslots = PUSH_SLOTS;
-    a->in_place = p->send == p->recv;
+    a->in_place = a->send == a->recv;
     push_wire(w, a, rank, by_host);
-    for (int q = 0; q < w->nranks; q++)
-        a->wait_step[q] = (uint16_t)q;
-    a->state = &w->state[rank];
-    a->abort = &w->abort;
-    a->stalled_round = &w->stalled_round;
-    a->stalled_step = &w->stalled_step;
-    a->drop_step = lack->drop_step;
-    a->trace = w->trace[call][rank].sink;
 }
 
 /* Chunks are shorter than the host makes them, so that small messages have many: a ring comes round

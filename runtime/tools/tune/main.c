@@ -14,7 +14,16 @@
 #include "runtime/tools/bench/fold.h"
 #include "runtime/tools/tune/tune.h"
 
-enum { OPT_BACKEND = 256, OPT_TIME, OPT_PATH, OPT_SMS, OPT_NO_GRAPHS, OPT_NO_NCCL, OPT_SITE, OPT_SHOW };
+enum {
+    OPT_BACKEND = 256,
+    OPT_TIME,
+    OPT_PATH,
+    OPT_SMS,
+    OPT_NO_GRAPHS,
+    OPT_NO_NCCL,
+    OPT_SITE,
+    OPT_SHOW
+};
 
 static const pipc__cli_option_t rows[] = {
     {"minbytes", "SIZE", "smallest message, with K, M or G (default 1K)", 'b'},
@@ -241,9 +250,9 @@ static pipc_status_t open_buffers(bench_t *b, pipc__error_t *err)
     return b->recv ? PIPC_OK : err->status;
 }
 
-/* What NCCL does of its own accord is measured: with what an earlier table tells it through our tuner
- * plugin, which srun --pcie-ipc sets, no variant would ever win again, and the next table would tell
- * it nothing. A tuner of the user's is a part of his NCCL. */
+/* What NCCL does of its own accord is measured: with what an earlier table tells it through our
+ * tuner plugin, which srun --pcie-ipc sets, no variant would ever win again, and the next table
+ * would tell it nothing. A tuner of the user's is a part of his NCCL. */
 static void leave_out_tuner(void)
 {
     const char *tuner = environment("NCCL_TUNER_PLUGIN");
@@ -319,9 +328,9 @@ static void close_all(tune_t *t)
 
 /* --- the work -------------------------------------------------------------------------------- */
 
-/* Rank 0 writes the file and shows it. The first rank of each other node writes it, too, of the same
- * times: folders may be the node's own, and a file that some nodes lack would keep later jobs from
- * running. */
+/* Rank 0 writes the file and shows it. The first rank of each other node writes it, too, of the
+ * same times: folders may be the node's own, and a file that some nodes lack would keep later jobs
+ * from running. */
 static pipc_status_t finish(tune_t *t, pipc__error_t *err)
 {
     char path[PIPC__TABLE_PATH];

@@ -88,7 +88,8 @@ static void explain(const pipc__table_file_t *f, const view_t *v, FILE *out)
                 v->best_nccl->median_usec);
 }
 
-/* What the tuner plugin makes of it, also where calls are ours: those of programs without the hook. */
+/* What the tuner plugin makes of it, also where calls are ours: those of programs without the hook.
+ */
 static void print_told(const pipc__table_file_t *f, size_t bytes, bool graph, FILE *out)
 {
     pipc__told_t told;
