@@ -8,12 +8,15 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "runtime/rail/nccl_library.h"
 
 #define INIT_SECONDS 60
+#define SPIN_USEC 1000 /* of a wait for NCCL, before it pauses between looks */
 
 struct pipc__nccl_comm {
     pipc__nccl_library_t lib;
@@ -92,12 +95,31 @@ static pipc_status_t ask(pipc__nccl_comm_t *c, int *state, pipc__error_t *err)
     return gone ? aborted(err) : check(c, rc, "ncclCommGetAsyncError", err);
 }
 
+static int64_t usec_since(const struct timespec *start)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (now.tv_sec - start->tv_sec) * (int64_t)1000000 + (now.tv_nsec - start->tv_nsec) / 1000;
+}
+
+/* A call that is in progress is so because NCCL enqueues it in a thread of its own, some ten
+ * microseconds; a pause takes a hundred, and every eager call took that. */
+static void pause_for(int64_t spent_usec)
+{
+    const struct timespec pause = {0, 50000};
+
+    if (spent_usec < SPIN_USEC)
+        sched_yield();
+    else
+        nanosleep(&pause, NULL);
+}
+
 /* Until NCCL is done with @what, or @seconds (0: no limit) are over, or it is given up. */
 static pipc_status_t settle(pipc__nccl_comm_t *c, const char *what, int seconds,
                             pipc__nccl_gone_t *gone, void *arg, pipc__error_t *err)
 {
-    const struct timespec pause = {0, 50000};
-    struct timespec now, start;
+    struct timespec start;
     int state;
 
     clock_gettime(CLOCK_MONOTONIC, &start);
@@ -107,13 +129,13 @@ static pipc_status_t settle(pipc__nccl_comm_t *c, const char *what, int seconds,
             return st ? st : check(c, state, what, err);
         if (gone(arg))
             return aborted(err);
-        clock_gettime(CLOCK_MONOTONIC, &now);
-        if (seconds && now.tv_sec - start.tv_sec > seconds)
+        int64_t spent = usec_since(&start);
+        if (seconds && spent > seconds * (int64_t)1000000)
             return pipc__fail(err, PIPC_ERR_CUDA,
                               "%s of NCCL %s took more than %d seconds; "
                               "NCCL_DEBUG=INFO tells what it waits for",
                               what, c->version, seconds);
-        nanosleep(&pause, NULL);
+        pause_for(spent);
     }
 }
 
