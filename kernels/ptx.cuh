@@ -56,19 +56,16 @@ static __device__ __forceinline__ void load_packet(const char *p, uint64_t *a, u
                  : "memory");
 }
 
-/* LL128's lines: 16 bytes of each lane, by all lanes of a warp at once; eight lanes make a line. See
- * ll128.h for what is taken for granted. */
+/* LL128's lines: 16 bytes of each lane, by all lanes of a warp at once; eight lanes make a line.
+ * The same accesses as a packet's, of which more is taken for granted: see ll128.h. */
 static __device__ __forceinline__ void store_line(char *p, uint64_t a, uint64_t b)
 {
-    asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1,%2};" ::"l"(p), "l"(a), "l"(b) : "memory");
+    store_packet(p, a, b);
 }
 
 static __device__ __forceinline__ void load_line(const char *p, uint64_t *a, uint64_t *b)
 {
-    asm volatile("ld.relaxed.sys.global.v2.b64 {%0,%1}, [%2];"
-                 : "=l"(*a), "=l"(*b)
-                 : "l"(p)
-                 : "memory");
+    load_packet(p, a, b);
 }
 
 /* --- data ------------------------------------------------------------------------------------ */
