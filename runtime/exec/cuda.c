@@ -33,32 +33,45 @@ static pipc__cuda_exec_t *self(pipc__exec_t *exec)
 
 /* --- context --------------------------------------------------------------------------------- */
 
-/* Make the executor's context current; *pushed says whether leave() must take it off again. In most
- * programs it is current anyway, and then nothing is pushed. */
-static CUresult enter(const pipc__cuda_exec_t *x, bool *pushed)
+typedef struct visit {
+    bool pushed, relaxed;
+    CUstreamCaptureMode mode; /* of the thread, before */
+} visit_t;
+
+/* Make the executor's context current; in most programs it is anyway. @relaxed: also let this
+ * thread do what the driver forbids while a stream is captured, by this thread or, in a "global"
+ * capture, by any other one: to query an event or to free memory, as NCCL has it for its own. The
+ * capture is spoilt else, and errors are asked for at any time. Calls themselves do nothing of the
+ * kind and go without, two driver calls less. */
+static CUresult enter(const pipc__cuda_exec_t *x, bool relaxed, visit_t *v)
 {
     CUcontext now = NULL;
     CUresult rc = x->cu->CtxGetCurrent(&now);
 
-    *pushed = false;
-    if (rc || now == x->context)
-        return rc;
-    rc = x->cu->CtxPushCurrent(x->context);
-    *pushed = rc == CUDA_SUCCESS;
+    *v = (visit_t){.mode = CU_STREAM_CAPTURE_MODE_RELAXED};
+    if (!rc && now != x->context) {
+        rc = x->cu->CtxPushCurrent(x->context);
+        v->pushed = rc == CUDA_SUCCESS;
+    }
+    if (!rc && relaxed)
+        v->relaxed = !x->cu->ThreadExchangeStreamCaptureMode(&v->mode);
     return rc;
 }
 
-static void leave(const pipc__cuda_exec_t *x, bool pushed)
+static void leave(const pipc__cuda_exec_t *x, visit_t *v)
 {
     CUcontext ours;
 
-    if (pushed)
+    if (v->relaxed)
+        x->cu->ThreadExchangeStreamCaptureMode(&v->mode);
+    if (v->pushed)
         x->cu->CtxPopCurrent(&ours);
 }
 
-static pipc_status_t enter_or_fail(const pipc__cuda_exec_t *x, bool *pushed, pipc__error_t *err)
+static pipc_status_t enter_or_fail(const pipc__cuda_exec_t *x, bool relaxed, visit_t *v,
+                                   pipc__error_t *err)
 {
-    CUresult rc = enter(x, pushed);
+    CUresult rc = enter(x, relaxed, v);
 
     return rc ? pipc__cuda_fail(x->cu, rc, err, "the CUDA context of this communicator") : PIPC_OK;
 }
@@ -153,7 +166,7 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
 {
     pipc__cuda_exec_t *x = self(exec);
     int lanes = pipc__most_lanes(x->most_blocks, plan->nstages);
-    bool pushed;
+    visit_t v;
 
     if (x->unfit.status)
         return copy_error(err, &x->unfit);
@@ -165,7 +178,7 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
                           "staging of %zu bytes is too small for plan %s with "
                           "%d ranks; give %zu or more",
                           x->layout.bytes, plan->name, plan->nranks, 2 * x->layout.bytes);
-    st = enter_or_fail(x, &pushed, err);
+    st = enter_or_fail(x, true, &v, err);
     if (st)
         return st;
     st = pipc__cuda_reach(x, plan, err);
@@ -176,20 +189,20 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
     for (int p = 0; !st && !plan->nrails && p < PIPC__PROTOS; p++)
         if (protos[p].prepare)
             protos[p].prepare(x, x->nprograms - 1);
-    leave(x, pushed);
+    leave(x, &v);
     return st;
 }
 
 static pipc_status_t join_rail(pipc__exec_t *exec, pipc__error_t *err)
 {
     pipc__cuda_exec_t *x = self(exec);
-    bool pushed;
-    pipc_status_t st = enter_or_fail(x, &pushed, err);
+    visit_t v;
+    pipc_status_t st = enter_or_fail(x, true, &v, err);
 
     if (st)
         return st;
     st = pipc__cuda_join_rail(x, err);
-    leave(x, pushed);
+    leave(x, &v);
     return st;
 }
 
@@ -264,13 +277,13 @@ static pipc_status_t poll_entered(pipc__cuda_exec_t *x, pipc__error_t *err)
 static pipc_status_t poll_last(pipc__exec_t *exec, pipc__error_t *err)
 {
     pipc__cuda_exec_t *x = self(exec);
-    bool pushed;
-    pipc_status_t st = enter_or_fail(x, &pushed, err);
+    visit_t v;
+    pipc_status_t st = enter_or_fail(x, true, &v, err);
 
     if (st)
         return st;
     st = poll_entered(x, err);
-    leave(x, pushed);
+    leave(x, &v);
     return st;
 }
 
@@ -278,8 +291,8 @@ static pipc_status_t poll_last(pipc__exec_t *exec, pipc__error_t *err)
 static pipc_status_t pending(pipc__exec_t *exec, bool *yes, pipc__error_t *err)
 {
     pipc__cuda_exec_t *x = self(exec);
-    bool pushed;
-    pipc_status_t st = enter_or_fail(x, &pushed, err);
+    visit_t v;
+    pipc_status_t st = enter_or_fail(x, true, &v, err);
 
     if (st)
         return st;
@@ -289,15 +302,15 @@ static pipc_status_t pending(pipc__exec_t *exec, bool *yes, pipc__error_t *err)
     *yes = rc == CUDA_ERROR_NOT_READY;
     if (rc && !*yes)
         st = latch_failure(x, rc, "cuEventQuery", err);
-    leave(x, pushed);
+    leave(x, &v);
     return st;
 }
 
 static pipc_status_t drain(pipc__exec_t *exec, pipc__error_t *err)
 {
     pipc__cuda_exec_t *x = self(exec);
-    bool pushed;
-    pipc_status_t st = enter_or_fail(x, &pushed, err);
+    visit_t v;
+    pipc_status_t st = enter_or_fail(x, true, &v, err);
 
     if (st)
         return st;
@@ -310,7 +323,7 @@ static pipc_status_t drain(pipc__exec_t *exec, pipc__error_t *err)
         st = latch_failure(x, rc, "cuEventSynchronize", err);
     else
         st = poll_entered(x, err);
-    leave(x, pushed);
+    leave(x, &v);
     return st;
 }
 
@@ -372,14 +385,14 @@ static pipc_status_t captures(pipc__exec_t *exec, void *stream, bool *yes, pipc_
 {
     const pipc__cuda_exec_t *x = self(exec);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    bool pushed;
-    pipc_status_t st = enter_or_fail(x, &pushed, err);
+    visit_t v;
+    pipc_status_t st = enter_or_fail(x, false, &v, err);
 
     if (st)
         return st;
     st = PIPC__CUDA_TRY(x->cu, err, StreamIsCapturing, stream, &status);
     *yes = status != CU_STREAM_CAPTURE_STATUS_NONE;
-    leave(x, pushed);
+    leave(x, &v);
     return st;
 }
 
@@ -411,8 +424,8 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
 {
     pipc__cuda_exec_t *x = self(exec);
     const char *what;
-    bool pushed;
-    pipc_status_t st = enter_or_fail(x, &pushed, err);
+    visit_t v;
+    pipc_status_t st = enter_or_fail(x, false, &v, err);
 
     if (st)
         return st;
@@ -428,7 +441,7 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
         else if (rc)
             st = latch_failure(x, rc, what, err);
     }
-    leave(x, pushed);
+    leave(x, &v);
     return st;
 }
 
@@ -445,11 +458,12 @@ static pipc_status_t other(pipc__exec_t *exec, const pipc__exec_call_t *call,
                            pipc__enqueue_t *enqueue, void *arg, pipc__error_t *err)
 {
     pipc__cuda_exec_t *x = self(exec);
-    bool pushed, capturing;
+    bool capturing;
+    visit_t v;
 
     if (x->broken.status || pipc__control_state(x->base.ctl, NULL))
         return poll_last(exec, err);
-    pipc_status_t st = enter_or_fail(x, &pushed, err);
+    pipc_status_t st = enter_or_fail(x, false, &v, err);
     if (st)
         return st;
     x->last_call = call->number;
@@ -460,7 +474,7 @@ static pipc_status_t other(pipc__exec_t *exec, const pipc__exec_call_t *call,
         rc = pipc__cuda_order_other(x, call->stream, capturing);
     if (rc)
         st = latch_failure(x, rc, "ordering NCCL's call", err);
-    leave(x, pushed);
+    leave(x, &v);
     return st;
 }
 
@@ -469,15 +483,15 @@ static pipc_status_t other(pipc__exec_t *exec, const pipc__exec_call_t *call,
 static void disconnect(pipc__exec_t *exec)
 {
     pipc__cuda_exec_t *x = self(exec);
-    bool pushed;
+    visit_t v;
 
     bool alive = !x->broken.status && !pipc__control_state(x->base.ctl, NULL);
 
     pipc__cuda_rail_end(x, alive); /* its thread must end whatever the context's state */
-    if (x->stuck || enter(x, &pushed))
+    if (x->stuck || enter(x, true, &v))
         return;
     pipc__cuda_unmap_peers(x);
-    leave(x, pushed);
+    leave(x, &v);
 }
 
 /* After a failure, or when the program has torn its context down already, the driver refuses these
@@ -485,11 +499,11 @@ static void disconnect(pipc__exec_t *exec)
 static void destroy(pipc__exec_t *exec)
 {
     pipc__cuda_exec_t *x = exec ? self(exec) : NULL;
-    bool pushed;
+    visit_t v;
 
     if (x)
         pipc__cuda_rail_end(x, false);
-    if (x && !x->stuck && x->cu && x->context && !enter(x, &pushed)) {
+    if (x && !x->stuck && x->cu && x->context && !enter(x, true, &v)) {
         if (x->order.last && !pipc__cuda_order_settle(x)) /* a kernel may still look at the page */
             x->cu->EventSynchronize(x->order.last);
         pipc__cuda_unmap_peers(x);
@@ -498,7 +512,7 @@ static void destroy(pipc__exec_t *exec)
         pipc__cuda_order_end(x);
         if (x->stream)
             x->cu->StreamDestroy(x->stream);
-        leave(x, pushed);
+        leave(x, &v);
     }
     if (x)
         pipc__cuda_ce_release(x);

@@ -56,6 +56,7 @@
     F(StreamSynchronize, cuStreamSynchronize)                                                      \
     F(StreamWaitEvent, cuStreamWaitEvent)                                                          \
     F(StreamIsCapturing, cuStreamIsCapturing)                                                      \
+    F(ThreadExchangeStreamCaptureMode, cuThreadExchangeStreamCaptureMode)                          \
     F(StreamBeginCapture, cuStreamBeginCapture_v2)                                                 \
     F(StreamEndCapture, cuStreamEndCapture)                                                        \
     F(GraphInstantiate, cuGraphInstantiateWithFlags)                                               \

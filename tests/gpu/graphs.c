@@ -1,6 +1,7 @@
 /* tests/gpu/graphs.c - see graphs.h */
 #include "tests/gpu/graphs.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -137,19 +138,45 @@ static void follow(CUstream to, CUstream from, CUevent event)
     MUST(StreamWaitEvent, to, event, 0);
 }
 
+static void *ask(void *arg)
+{
+    rank_exec_t *re = arg;
+    pipc__error_t err;
+
+    if (re->exec->ops->poll(re->exec, &err)) {
+        fprintf(stderr, "# while a stream is captured: %s\n", err.text);
+        _exit(1);
+    }
+    return NULL;
+}
+
+/* In the midst of a capture, from its thread and from another one, as frameworks do. */
+static void ask_for_errors(rank_exec_t *re)
+{
+    pthread_t thread;
+
+    ask(re);
+    if (pthread_create(&thread, NULL, ask, re))
+        _exit(1);
+    pthread_join(thread, NULL);
+}
+
 /* The calls alternate between @stream and @other, which only the executor puts in order. */
-static CUgraphExec capture(rank_exec_t *re, sample_t *s, int n, CUstream stream, CUstream other)
+static CUgraphExec capture(rank_exec_t *re, sample_t *s, int n, CUstream stream, CUstream other,
+                           CUstreamCaptureMode mode)
 {
     CUgraph graph;
     CUgraphExec exec;
     CUevent event;
 
     MUST(EventCreate, &event, CU_EVENT_DISABLE_TIMING);
-    MUST(StreamBeginCapture, stream, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    MUST(StreamBeginCapture, stream, mode);
     if (other != stream)
         follow(other, stream, event);
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         enqueue(re, &s[i], i % 2 ? other : stream);
+        ask_for_errors(re);
+    }
     if (other != stream)
         follow(stream, other, event);
     MUST(StreamEndCapture, stream, &graph);
@@ -186,8 +213,10 @@ int graphs_body(ranks_t *all, int rank, void *arg)
     rank_exec_open(&re, &pipc__exec_cuda, STAGING, all_plans, all, rank);
     for (unsigned int i = 0; i < SHAPES + 3; i++)
         s[i] = make_sample(&re, i % SHAPES, gpu_streams[0]);
-    graphs[0] = capture(&re, s, FIRST, gpu_streams[0], gpu_streams[0]);
-    graphs[1] = capture(&re, s + FIRST, SHAPES - FIRST, gpu_streams[1], gpu_streams[0]);
+    graphs[0] =
+        capture(&re, s, FIRST, gpu_streams[0], gpu_streams[0], CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+    graphs[1] = capture(&re, s + FIRST, SHAPES - FIRST, gpu_streams[1], gpu_streams[0],
+                        CU_STREAM_CAPTURE_MODE_GLOBAL);
     for (unsigned int round = 0; !bad && round < REPLAYS / 4; round++) {
         for (unsigned int i = 0; i < SHAPES + 3; i++)
             if (s[i].k.count < 20000 || round % 16 == 0) /* the long one changes now and then */

@@ -121,10 +121,15 @@ EXTRA_DIST += tests/gpu/nodes
 # GPUs that there are no kernels for, told by a library with the driver's names.
 if HAVE_CUDA
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/cuda_nodes tests/unit/cuda_unfit
+check_PROGRAMS += tests/unit/cuda_capture tests/unit/cuda_nodes tests/unit/cuda_unfit
 check_LTLIBRARIES += tests/unit/libcuda.la
 endif
 endif
+tests_unit_cuda_capture_SOURCES = tests/unit/cuda_capture.c
+tests_unit_cuda_capture_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_cuda_capture_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_cuda_capture_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+EXTRA_tests_unit_cuda_capture_DEPENDENCIES = tests/unit/libcuda.la
 tests_unit_cuda_unfit_SOURCES = tests/unit/cuda_unfit.c tests/unit/ranks.c tests/unit/ranks.h
 tests_unit_cuda_unfit_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cuda_unfit_LDADD = libpipc-comm.la $(CMOCKA_LIBS)

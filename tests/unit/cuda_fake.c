@@ -7,7 +7,8 @@
  * loaded but not launched, a peer's memory not reached, and there are no graphs (cuda_fake_not.c).
  * FAKE_CUDA_LOG names a file that gets a line a module that was taken: the release of CUDA that
  * made it, as far as it shows. With FAKE_CUDA_LAUNCHES a launch does nothing, and that file gets a
- * line.
+ * line. With FAKE_CUDA_CAPTURES some thread captures a stream, "globally": to all threads that are
+ * not relaxed the driver then refuses what may wait or frees.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -26,6 +27,25 @@ static struct {
 } fake;
 
 static int dummy; /* what handles point to */
+static _Thread_local CUstreamCaptureMode mode;
+int fake_cuda_live; /* pieces of memory that are not freed; dlsym() gives it to a test */
+
+/* What of this thread's is not allowed beside a capture. */
+static CUresult unsafe(void)
+{
+    return getenv("FAKE_CUDA_CAPTURES") && mode != CU_STREAM_CAPTURE_MODE_RELAXED
+               ? CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED
+               : CUDA_SUCCESS;
+}
+
+CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode *other)
+{
+    CUstreamCaptureMode was = mode;
+
+    mode = *other;
+    *other = was;
+    return CUDA_SUCCESS;
+}
 
 /* --- driver and device ------------------------------------------------------------------------ */
 
@@ -171,12 +191,16 @@ CUresult cuMemAlloc_v2(CUdeviceptr *p, size_t bytes)
     void *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
 
     *p = (CUdeviceptr)memory;
+    fake_cuda_live += memory != NULL;
     return memory ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 CUresult cuMemFree_v2(CUdeviceptr p)
 {
+    if (unsafe())
+        return unsafe();
     free((void *)p);
+    fake_cuda_live--;
     return CUDA_SUCCESS;
 }
 
@@ -285,12 +309,12 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
 
 CUresult cuEventQuery(CUevent event)
 {
-    return CUDA_SUCCESS;
+    return unsafe();
 }
 
 CUresult cuEventSynchronize(CUevent event)
 {
-    return CUDA_SUCCESS;
+    return unsafe();
 }
 
 /* --- modules: what a driver of that version takes for that GPU ----------------------------------
