@@ -1,12 +1,17 @@
 /* kernels/ll128.cu - all-reduce of middle sizes, a flag in each line: a kernel for each type and
  * operation, one launch a call. See ll128.h for lines, rows and tiles.
  *
- *     all tiles of the warp: load, push to every peer --> the same tiles: take rank 0's, 1's, ...
- *     as they come, sum, store
+ *     first tile: load, push to every peer --> the next one, if any: the same --> first tile:
+ *     take rank 0's, 1's, ... as they come, sum, store --> the one behind the next: push --> ...
  *
- * A warp does its tiles alone and meets nobody until the kernel's end. A thread loads a unit before
- * it stores there, so in place is safe. The sum goes in rank order, with the operations of
- * reduce.cuh: the bits of the one-shot plan, on every rank.
+ * A warp does its tiles alone and meets nobody until the kernel's end. It is a tile ahead with its
+ * pushes: the link is busy while it sums, and what it takes next has had the time of a tile to
+ * come. To push all tiles first leaves the link idle in the second half, and two or more ahead are
+ * slower as well (doc/measurements.md). No circle of ranks can wait: of all tiles that some rank
+ * has not pushed yet take the first one; its warp waits, if at all, for one before it, which all
+ * have pushed. That holds whatever their grids are. A thread loads a unit before it stores there,
+ * so in place is safe. The sum goes in rank order, with the operations of reduce.cuh: the bits of
+ * the one-shot plan, on every rank.
  */
 #include "kernels/ll128.h"
 #include "kernels/bytes.cuh"
@@ -264,8 +269,7 @@ static __device__ void end(const pipc__ll128_args_t &a, uint64_t number)
 
 template <class R> static __device__ __forceinline__ void run(const pipc__ll128_args_t &a)
 {
-    const uint32_t tiles =
-        (uint32_t)((a.bytes + PIPC__LL128_TILE_DATA - 1) / PIPC__LL128_TILE_DATA);
+    const uint32_t tiles = pipc__ll128_tiles(a.bytes);
     const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
     const uint32_t warp = thread / 32, step = gridDim.x * blockDim.x / 32;
     const lane l = {threadIdx.x % 32, threadIdx.x % 8 == 7};
@@ -276,23 +280,25 @@ template <class R> static __device__ __forceinline__ void run(const pipc__ll128_
     const bool dead = !warp_all(!*(volatile uint32_t *)&a.state->dead);
     k.area = AREA(a, k.number) * a.area_bytes;
     DELAY(a, k.number, 0);
-#pragma unroll 1
-    for (uint32_t tile = warp; tile < tiles && !dead; tile += step)
-        push(a, k, l, tile);
+    if (warp < tiles && !dead)
+        push(a, k, l, warp);
     if (thread == 0) {
         scrub(a, k.number);
         trace_scrub(a, k.number);
     }
     DELAY(a, k.number, 1);
 #pragma unroll 1
-    for (uint32_t tile = warp; tile < tiles && !dead; tile += step)
+    for (uint32_t tile = warp; tile < tiles && !dead; tile += step) {
+        if (tile + step < tiles)
+            push(a, k, l, tile + step);
         if (!sum<R>(a, k, l, tile))
             break;
+    }
     end(a, k.number);
 }
 
 #define KERNEL(op, type)                                                                           \
-    extern "C" __global__ void __launch_bounds__(PIPC__LL128_THREADS, 1)                           \
+    extern "C" __global__ void __launch_bounds__(PIPC__LL128_THREADS_MOST, 1)                      \
         pipc__ll128_##op##_##type(const __grid_constant__ pipc__ll128_args_t a)                    \
     {                                                                                              \
         run<reduction<type, op_##op>>(a);                                                          \

@@ -22,11 +22,13 @@
 #define PIPC_KERNELS_LL128_H
 
 #include "kernels/allreduce.h"
+#include "kernels/ll.h"
 #include "runtime/plan/proto.h"
 #include "runtime/plan/trace.h"
 
-#define PIPC__LL128_THREADS 512
-#define PIPC__LL128_UNITS 60 /* of a tile */
+#define PIPC__LL128_THREADS 512       /* of a block, as long as each warp has one tile at most */
+#define PIPC__LL128_THREADS_MOST 1024 /* behind that: the more loads are under way */
+#define PIPC__LL128_UNITS 60          /* of a tile */
 
 /* The arguments of a launch. Pointers are the device's. */
 typedef struct pipc__ll128_args {
@@ -54,14 +56,25 @@ typedef struct pipc__ll128_args {
 #endif
 } pipc__ll128_args_t;
 
-/* Blocks for @bytes of a message, @most at most: a tile a warp, if there are as many. */
-static inline unsigned int pipc__ll128_blocks(size_t bytes, int most)
+static inline PIPC__HD uint32_t pipc__ll128_tiles(size_t bytes)
 {
-    const size_t warps = PIPC__LL128_THREADS / 32;
-    size_t tiles = (bytes + PIPC__LL128_TILE_DATA - 1) / PIPC__LL128_TILE_DATA;
-    size_t blocks = (tiles + warps - 1) / warps;
+    return (uint32_t)((bytes + PIPC__LL128_TILE_DATA - 1) / PIPC__LL128_TILE_DATA);
+}
 
-    return blocks > (size_t)most ? (unsigned int)most : (unsigned int)blocks;
+/* How @bytes are cut, at @most blocks: a tile a warp, if there are as many warps. Blocks of 512
+ * threads begin 0.2 us sooner; once a warp has two tiles, twice as many warps are worth more
+ * (doc/measurements.md). */
+static inline pipc__ll_grid_t pipc__ll128_grid(size_t bytes, int most)
+{
+    const unsigned int tiles = pipc__ll128_tiles(bytes), cap = (unsigned int)most;
+    pipc__ll_grid_t g = {.threads = PIPC__LL128_THREADS};
+
+    if (tiles > cap * (g.threads / 32))
+        g.threads = PIPC__LL128_THREADS_MOST;
+    g.blocks = (tiles + g.threads / 32 - 1) / (g.threads / 32);
+    if (g.blocks > cap)
+        g.blocks = cap;
+    return g;
 }
 
 #endif

@@ -174,12 +174,14 @@ pipc_status_t pipc__choose_table(pipc_comm_t *c, const pipc__wish_t *wish,
     pipc__table_key_t there = {0};
     pipc__error_t why;
     pipc_status_t st;
+    int n = c->local_size;
 
     c->table = wish->kind < 0 ? pipc__table_default(&c->shape, wish->on_gpu, c->most_blocks)
                               : pipc__table_fixed(wish->kind);
     snprintf(c->table_from, sizeof(c->table_from), "%s", wish->kind < 0 ? "shipped" : "asked for");
     st = take_file(c, wish, recs, own, &there, err);
-    pipc__table_end_ll(&c->table, wish->on_gpu ? pipc__ll_bytes_max(c->local_size) : 0);
+    pipc__table_end(&c->table, PIPC__PROTO_LL, wish->on_gpu ? pipc__ll_bytes_max(n) : 0);
+    pipc__table_end(&c->table, PIPC__PROTO_LL128, wish->on_gpu ? pipc__ll128_bytes_max(n) : 0);
     if (st || c->leaves || !pipc__table_names(&c->table, PIPC__ALGO_NCCL))
         return st;
     if (wish->on_gpu && pipc__rails_needed(&c->rails))

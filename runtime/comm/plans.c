@@ -29,8 +29,10 @@ void pipc__plans_shape(pipc__shape_t *shape, const pipc__record_t *recs, int n, 
         snprintf(ways[r], sizeof(ways[r]), "%.*s", PIPC__WAY_TEXT - 1, recs[r].way);
         list[r] = ways[r];
     }
-    if (all_by_nvlink(recs, n) || pipc__shape_from_ways(shape, list, n, why))
+    bool nvlink = all_by_nvlink(recs, n);
+    if (nvlink || pipc__shape_from_ways(shape, list, n, why))
         pipc__shape_flat(shape, n);
+    shape->nvlink = nvlink;
     for (int r = 0; recs[0].path == PIPC_PATH_HOST && r < n; r++)
         shape->reach[r] = (uint16_t)(1u << r);
 }

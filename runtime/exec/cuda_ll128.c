@@ -88,6 +88,8 @@ pipc_status_t pipc__cuda_ll128_check(const pipc__cuda_exec_t *x, const pipc__exe
 CUresult pipc__cuda_ll128_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index)
 {
     pipc__ll128_args_t *a = &x->programs[index].ll128;
+    pipc__ll_grid_t g =
+        pipc__ll128_grid(call->count * pipc_dtype_bytes(call->dtype), pipc__cuda_blocks(x, call));
     void *params[] = {a};
 
     a->send = call->send;
@@ -102,7 +104,6 @@ CUresult pipc__cuda_ll128_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *
     a->one_area = pipc__perturb.one_area;
     a->trace = pipc__perturb.trace;
 #endif
-    return x->cu->LaunchKernel(x->ll128_kernel[call->op][call->dtype],
-                               pipc__ll128_blocks(a->bytes, pipc__cuda_blocks(x, call)), 1, 1,
-                               PIPC__LL128_THREADS, 1, 1, 0, call->stream, params, NULL);
+    return x->cu->LaunchKernel(x->ll128_kernel[call->op][call->dtype], g.blocks, 1, 1, g.threads, 1,
+                               1, 0, call->stream, params, NULL);
 }

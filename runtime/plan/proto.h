@@ -3,6 +3,7 @@
 #ifndef PIPC_PLAN_PROTO_H
 #define PIPC_PLAN_PROTO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum pipc__proto {
@@ -55,6 +56,12 @@ static inline size_t pipc__ll128_slot_bytes(int nranks)
 static inline size_t pipc__ll128_bytes_max(int nranks)
 {
     return pipc__ll128_slot_bytes(nranks) / PIPC__LL128_TILE_BYTES * PIPC__LL128_TILE_DATA;
+}
+
+/* Is there a longest message of @proto? */
+static inline bool pipc__proto_ends(pipc__proto_t proto)
+{
+    return proto == PIPC__PROTO_LL || proto == PIPC__PROTO_LL128;
 }
 
 #endif

@@ -8,6 +8,7 @@
 #ifndef PIPC_PLAN_SHAPE_H
 #define PIPC_PLAN_SHAPE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "runtime/base/error.h"
@@ -26,6 +27,7 @@ typedef struct pipc__shape {
     uint8_t order[PIPC__RANKS_MAX]; /* the ranks in tree order: members of a group stand together */
     uint16_t reach[PIPC__RANKS_MAX]; /* bit q of reach[r]: r can write q's device memory. Else the
                                         pair meets in host memory */
+    bool nvlink; /* NVLink joins the GPUs of all: a line that is stored at once arrives at once */
     /* Several nodes: on how many rails their sums go, 1 to the ranks of the smallest node, and how
      * many ranks the largest one has: both the same on every node. 0: these ranks are all there
      * are. */

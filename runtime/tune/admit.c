@@ -150,7 +150,7 @@ static bool admitted(const view_t *v, int at, const pipc__table_time_t *own)
                                                              holds_beside(v, at + 1, own->choice)));
 }
 
-/* The fastest of the admitted at size @at, without LL where @endless; NULL for none. */
+/* The fastest of the admitted at size @at, without LL and LL128 where @endless; NULL for none. */
 static const pipc__table_time_t *fastest(const view_t *v, int at, bool endless)
 {
     const pipc__table_time_t *best = NULL;
@@ -158,7 +158,7 @@ static const pipc__table_time_t *fastest(const view_t *v, int at, bool endless)
     for (int i = 0; i < v->n; i++) {
         const pipc__table_time_t *t = &v->times[i];
         if (t->bytes == v->sizes[at] && t->in_graph == v->in_graph &&
-            t->choice.algo != PIPC__ALGO_NCCL && !(endless && t->choice.proto == PIPC__PROTO_LL) &&
+            t->choice.algo != PIPC__ALGO_NCCL && !(endless && pipc__proto_ends(t->choice.proto)) &&
             !(v->for_graphs && t->choice.proto == PIPC__PROTO_CE) &&
             (!best || t->median_usec < best->median_usec) && admitted(v, at, t))
             best = t;
@@ -176,7 +176,7 @@ static bool choose(const view_t *v, int at, bool endless, const pipc__choice_t *
         return false;
     *choice = best ? best->choice : nccl;
     if (!best || !below || below->algo == PIPC__ALGO_NCCL ||
-        (endless && below->proto == PIPC__PROTO_LL))
+        (endless && pipc__proto_ends(below->proto)))
         return true;
     same = find(v, at, *below);
     if (same && same->median_usec <= STAY * best->median_usec && admitted(v, at, same))

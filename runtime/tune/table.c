@@ -12,7 +12,8 @@
  * ranks and another rank is outside.
  *
  * On GPUs the smallest messages go with flags in the data: one trip over the link where flags
- * beside the data need two. shipped[] has what else GPUs do before that.
+ * beside the data need two. shipped[] has what else GPUs do before that; what was measured for it,
+ * doc/measurements.md.
  */
 #include "runtime/tune/table.h"
 
@@ -25,25 +26,31 @@
 #define KB(n) ((size_t)(n) << 10)
 #define MB(n) ((size_t)(n) << 20)
 
-/* Rows for GPUs, by the number of ranks (0: all other numbers), whether all pairs meet in host
- * memory, and how many blocks a call must be allowed: those that fit, from the first one on, each
- * from where the last one ends up to its own size. Behind them the plans of plans_of(). With few
- * blocks LL, which sends everything twice, is behind earlier. */
+/* By what all pairs meet. NVLINK is a PEER that has rows of its own beside those. */
+typedef enum link { PEER, NVLINK, HOST } link_t;
+
+/* Rows for GPUs, by the number of ranks (0: all other numbers), by what they meet, and how many
+ * blocks a call must be allowed: those that fit, from the first one on, each from where the last
+ * one ends up to its own size. Behind them the plans of plans_of(). With few blocks LL, which sends
+ * everything twice, is behind earlier, and LL128, which has no chunks to hide its waits in. */
 static const struct {
     int ranks;
-    bool host;
+    link_t link;
     int least_blocks;
     size_t max_bytes;
-    pipc__proto_t eager, graph; /* of one-shot */
+    pipc__proto_t proto; /* of one-shot */
     int blocks;
 } shipped[] = {
-    {2, false, 64, MB(1), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
-    {2, false, 0, KB(512), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
-    {2, false, 0, SIZE_MAX, PIPC__PROTO_PUSH, PIPC__PROTO_PUSH, 0},
-    {2, true, 0, KB(256), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
-    {2, true, 0, SIZE_MAX, PIPC__PROTO_PUSH, PIPC__PROTO_PUSH, 24}, /* more crowd the bus */
-    {0, false, 0, KB(64), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
-    {0, true, 0, KB(64), PIPC__PROTO_LL, PIPC__PROTO_LL, 0},
+    {2, NVLINK, 0, KB(128), PIPC__PROTO_LL, 0},
+    {2, NVLINK, 64, MB(4), PIPC__PROTO_LL128, 0},
+    {2, NVLINK, 0, MB(2), PIPC__PROTO_LL128, 0},
+    {2, PEER, 64, MB(1), PIPC__PROTO_LL, 0},
+    {2, PEER, 0, KB(512), PIPC__PROTO_LL, 0},
+    {2, PEER, 0, SIZE_MAX, PIPC__PROTO_PUSH, 0},
+    {2, HOST, 0, KB(256), PIPC__PROTO_LL, 0},
+    {2, HOST, 0, SIZE_MAX, PIPC__PROTO_PUSH, 24}, /* more crowd the bus */
+    {0, PEER, 0, KB(64), PIPC__PROTO_LL, 0},
+    {0, HOST, 0, KB(64), PIPC__PROTO_LL, 0},
 };
 #define NSHIPPED ((int)(sizeof(shipped) / sizeof(shipped[0])))
 
@@ -117,17 +124,17 @@ static bool has_rows(int ranks)
 static pipc__table_t rows_of_gpus(const pipc__shape_t *shape, int blocks)
 {
     int ranks = has_rows(shape->nranks) ? shape->nranks : 0;
-    bool host = all_by_host(shape);
+    link_t link = all_by_host(shape) ? HOST : shape->nvlink ? NVLINK : PEER;
     pipc__table_t t = {0};
 
     for (int i = 0; i < NSHIPPED; i++) {
         size_t from = t.nrows ? t.row[t.nrows - 1].max_bytes : 0;
-        if (shipped[i].ranks != ranks || shipped[i].host != host ||
-            shipped[i].least_blocks > blocks || shipped[i].max_bytes <= from)
+        bool fits = shipped[i].link == link || (shipped[i].link == PEER && link == NVLINK);
+        if (shipped[i].ranks != ranks || !fits || shipped[i].least_blocks > blocks ||
+            shipped[i].max_bytes <= from)
             continue;
         pipc__table_row_t row = row_of(shipped[i].max_bytes, PIPC__ONE_SHOT);
-        row.eager.proto = shipped[i].eager;
-        row.graph.proto = shipped[i].graph;
+        row.eager.proto = row.graph.proto = shipped[i].proto;
         row.eager.blocks = row.graph.blocks = shipped[i].blocks;
         t.row[t.nrows++] = row;
     }
@@ -146,7 +153,8 @@ pipc__table_t pipc__table_default(const pipc__shape_t *shape, bool on_gpu, int b
     for (int i = 0; i < t.nrows; i++)
         if (!with.nrows || t.row[i].max_bytes > with.row[with.nrows - 1].max_bytes)
             with.row[with.nrows++] = t.row[i];
-    pipc__table_end_ll(&with, pipc__ll_bytes_max(shape->nranks));
+    pipc__table_end(&with, PIPC__PROTO_LL, pipc__ll_bytes_max(shape->nranks));
+    pipc__table_end(&with, PIPC__PROTO_LL128, pipc__ll128_bytes_max(shape->nranks));
     return with;
 }
 
@@ -225,24 +233,23 @@ void pipc__table_replace(pipc__table_t *table, int algo, const pipc__table_t *ot
     }
 }
 
-static bool has_ll(const pipc__table_row_t *row)
+static void end_choice(pipc__choice_t *choice, pipc__proto_t proto)
 {
-    return row->eager.proto == PIPC__PROTO_LL || row->graph.proto == PIPC__PROTO_LL;
+    if (choice->proto == proto)
+        *choice = (pipc__choice_t){PIPC__ONE_SHOT, PIPC__PROTO_SIMPLE, 0};
 }
 
-void pipc__table_end_ll(pipc__table_t *table, size_t bytes)
+void pipc__table_end(pipc__table_t *table, pipc__proto_t proto, size_t bytes)
 {
-    static const pipc__choice_t simple = {PIPC__ONE_SHOT, PIPC__PROTO_SIMPLE, 0};
+    const pipc__table_row_t *last = find(table, bytes);
 
-    if (has_ll(find(table, bytes)))
+    if (last->eager.proto == proto || last->graph.proto == proto)
         cut(table, bytes);
-    for (int i = 0; i < table->nrows; i++) {
-        pipc__table_row_t *r = &table->row[i];
-        if (r->max_bytes > bytes && r->eager.proto == PIPC__PROTO_LL)
-            r->eager = simple;
-        if (r->max_bytes > bytes && r->graph.proto == PIPC__PROTO_LL)
-            r->graph = simple;
-    }
+    for (int i = 0; i < table->nrows; i++)
+        if (table->row[i].max_bytes > bytes) {
+            end_choice(&table->row[i].eager, proto);
+            end_choice(&table->row[i].graph, proto);
+        }
 }
 
 bool pipc__choice_equal(pipc__choice_t a, pipc__choice_t b)

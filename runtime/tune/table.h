@@ -55,9 +55,9 @@ bool pipc__table_names_rails(const pipc__table_t *table);
  * there. */
 void pipc__table_replace(pipc__table_t *table, int algo, const pipc__table_t *other);
 
-/* Let PIPC__PROTO_LL end at messages of @bytes (0: none at all); simple takes over,
- * on the default number of blocks. */
-void pipc__table_end_ll(pipc__table_t *table, size_t bytes);
+/* Let @proto end at messages of @bytes (0: none at all); simple takes over, on the default number
+ * of blocks. */
+void pipc__table_end(pipc__table_t *table, pipc__proto_t proto, size_t bytes);
 
 bool pipc__choice_equal(pipc__choice_t a, pipc__choice_t b);
 

@@ -145,6 +145,7 @@ static void ways_become_groups(void **state)
             fail_msg("case %zu: %s", i, why.text);
         for (int r = 0; r < n; r++)
             assert_int_equal(shape.reach[r], (1 << n) - 1);
+        assert_int_equal(shape.nvlink, cases[i].nvlink && cases[i].last);
     }
 }
 

@@ -134,9 +134,30 @@ static void slots_of_ll128_fit_their_area(void **state)
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         assert_int_equal(pipc__ll128_bytes_max(table[i].nranks), table[i].most);
     assert_int_equal(PIPC__LL128_UNITS * 16, PIPC__LL128_TILE_DATA);
-    assert_int_equal(pipc__ll128_blocks(1, 33), 1);
-    assert_int_equal(pipc__ll128_blocks(16 * 960 + 1, 33), 2);
-    assert_int_equal(pipc__ll128_blocks(4423680, 33), 33);
+}
+
+/* A tile of 960 bytes a warp; from the second tile of a warp on, twice as many warps a block. */
+static void grids_of_ll128_have_more_warps_for_more_tiles(void **state)
+{
+    static const struct {
+        size_t bytes;
+        int most;
+        unsigned int blocks, threads;
+    } table[] = {{1, 33, 1, 512},
+                 {16 * 960, 33, 1, 512},
+                 {16 * 960 + 1, 33, 2, 512},
+                 {33 * 16 * 960, 33, 33, 512},
+                 {33 * 16 * 960 + 1, 33, 17, 1024},
+                 {4423680, 33, 33, 1024},
+                 {1 << 20, 132, 69, 512},
+                 {2 << 20, 132, 69, 1024}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        pipc__ll_grid_t g = pipc__ll128_grid(table[i].bytes, table[i].most);
+        assert_int_equal(g.blocks, table[i].blocks);
+        assert_int_equal(g.threads, table[i].threads);
+    }
 }
 
 static void grids_of_ll_grow_with_the_message(void **state)
@@ -265,6 +286,7 @@ int main(void)
         cmocka_unit_test(a_stall_survives_its_packing),
         cmocka_unit_test(slots_of_ll_fit_their_area),
         cmocka_unit_test(slots_of_ll128_fit_their_area),
+        cmocka_unit_test(grids_of_ll128_have_more_warps_for_more_tiles),
         cmocka_unit_test(grids_of_ll_grow_with_the_message),
         cmocka_unit_test(no_packet_of_ll_grows_old),
         cmocka_unit_test(ll_takes_one_shots_alone),

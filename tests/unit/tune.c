@@ -303,7 +303,7 @@ static void a_table_is_made_to_fit(void **state)
         char got[512] = "", a[PIPC__CHOICE_TEXT], b[PIPC__CHOICE_TEXT];
         assert_int_equal(parse(&f, whole, &err), PIPC_OK);
         pipc__table_replace(&f.table, PIPC__ALGO_NCCL, &without);
-        pipc__table_end_ll(&f.table, cases[i].ll_bytes);
+        pipc__table_end(&f.table, PIPC__PROTO_LL, cases[i].ll_bytes);
         for (int k = 0; k < f.table.nrows; k++) {
             const pipc__table_row_t *r = &f.table.row[k];
             size_t used = strlen(got);
@@ -485,17 +485,21 @@ static void gpus_begin_with_their_own_rows(void **state)
 {
     static const struct {
         int ranks;
-        bool host;
+        bool host, nvlink;
         int blocks;
         const char *rows;
     } cases[] = {
-        {2, false, 33, "524288 one-shot/ll; max one-shot/push"},
-        {2, false, 132, "1048576 one-shot/ll; max one-shot/push"},
-        {2, true, 33, "262144 one-shot/ll; max one-shot/push/24"},
-        {4, false, 33, "65536 one-shot/ll; 262144 one-shot; max two-shot"},
-        {8, true, 33, "65536 one-shot/ll; max two-shot"},
-        {16, false, 33, "65536 one-shot/ll; max two-shot"},
-        {1, false, 33, "max one-shot"},
+        {2, false, false, 33, "524288 one-shot/ll; max one-shot/push"},
+        {2, false, false, 132, "1048576 one-shot/ll; max one-shot/push"},
+        {2, false, true, 33, "131072 one-shot/ll; 2097152 one-shot/ll128; max one-shot/push"},
+        {2, false, true, 132, "131072 one-shot/ll; 4194304 one-shot/ll128; max one-shot/push"},
+        {2, true, false, 33, "262144 one-shot/ll; max one-shot/push/24"},
+        {2, true, true, 33, "262144 one-shot/ll; max one-shot/push/24"},
+        {4, false, false, 33, "65536 one-shot/ll; 262144 one-shot; max two-shot"},
+        {4, false, true, 33, "65536 one-shot/ll; 262144 one-shot; max two-shot"},
+        {8, true, false, 33, "65536 one-shot/ll; max two-shot"},
+        {16, false, false, 33, "65536 one-shot/ll; max two-shot"},
+        {1, false, false, 33, "max one-shot"},
     };
 
     (void)state;
@@ -503,6 +507,7 @@ static void gpus_begin_with_their_own_rows(void **state)
         pipc__shape_t shape;
         char got[512];
         pipc__shape_flat(&shape, cases[i].ranks);
+        shape.nvlink = cases[i].nvlink;
         for (int r = 0; cases[i].host && r < cases[i].ranks; r++)
             shape.reach[r] = (uint16_t)(1u << r);
         pipc__table_t t = pipc__table_default(&shape, true, cases[i].blocks);

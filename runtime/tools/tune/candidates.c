@@ -6,6 +6,7 @@
 #include "runtime/comm/comm.h"
 #include "runtime/tools/tune/tune.h"
 
+#define MIDDLE ((size_t)64 << 10)
 #define LARGE ((size_t)256 << 10)
 
 /* What is tried of each protocol: numbers of blocks (0: all of the budget; -1: no more of them),
@@ -18,7 +19,7 @@ static const struct {
     [PIPC__PROTO_LL] = {{0, 8, 16, 32, -1}, 0},
     [PIPC__PROTO_PUSH] = {{0, 16, 32, 64, -1}, LARGE},
     [PIPC__PROTO_CE] = {{0, 8, 16, -1}, LARGE},
-    [PIPC__PROTO_LL128] = {{-1}, 0}, /* only by hand yet */
+    [PIPC__PROTO_LL128] = {{0, 16, 32, 64, -1}, MIDDLE},
 };
 
 static void add(tune_candidate_t *list, int *n, tune_candidate_t c)
