@@ -25,11 +25,15 @@
 #define COPY_UNROLL 4
 #define PACK 16
 #define STRIDE (PACK * PIPC__PUSH_GROUP) /* bytes a group takes at once */
+#define ROW 8 /* threads that have a peer's acknowledgements, one of each slot that a chunk takes  \
+               */
 
 /* A pusher that is not to wait for acknowledgements is not delayed: what it does too early shows
  * when it is early and sums are late. */
 #define PUSH_DELAY(a, c, step)                                                                     \
-    (DROPPED(a, 0, PIPC__PUSH_ACK_STEP) ? (void)0 : DELAY(a, (c).number, step))
+    (DROPPED(a, 0, PIPC__PUSH_ACK_STEP) || DROPPED(a, 0, PIPC__PUSH_REST_STEP)                     \
+         ? (void)0                                                                                 \
+         : DELAY(a, (c).number, step))
 
 /* What the groups of a block tell each other. */
 struct block_state {
@@ -42,15 +46,16 @@ struct block_state {
 struct group {
     uint32_t number, thread; /* among its kind, in the group */
     uint32_t barrier;        /* its named barrier */
-    uint64_t base;           /* chunks of all calls before */
+    uint64_t base;           /* slots that all calls before took */
     uint32_t first_slot;     /* of this call's first chunk */
     block_state *block;
 };
 
 /* One chunk. */
 struct chunk {
-    uint64_t number; /* over all calls, from 1 */
-    uint32_t slot, bytes;
+    uint64_t number;      /* of its first slot over all calls, from 1 */
+    uint32_t slot, taken; /* the ring's first that it takes, and how many; 7 at most */
+    uint32_t bytes;
     size_t at; /* in the message, in bytes */
 };
 
@@ -59,21 +64,23 @@ static __device__ __forceinline__ chunk chunk_of(const pipc__push_args_t &a, con
 {
     chunk c;
 
-    c.number = g.base + index + 1;
-    c.slot = (g.first_slot + index) % a.nslots;
+    c.number = g.base + index * a.span + 1;
+    c.slot = (g.first_slot + index * a.span) % a.nslots;
+    c.taken = index + 1 < a.nchunks ? a.span : a.moves - index * a.span;
     c.at = (size_t)index * a.chunk_bytes;
     c.bytes = a.bytes - c.at < a.chunk_bytes ? (uint32_t)(a.bytes - c.at) : a.chunk_bytes;
     return c;
 }
 
-static __device__ __forceinline__ size_t flag_at(const chunk &c)
+/* Of the chunk's slot number @k. */
+static __device__ __forceinline__ size_t flag_at(const chunk &c, uint32_t k)
 {
-    return (size_t)c.slot * (PIPC__FLAG_BYTES / sizeof(uint64_t));
+    return (size_t)(c.slot + k) * (PIPC__FLAG_BYTES / sizeof(uint64_t));
 }
 
-static __device__ __forceinline__ size_t slot_at(const chunk &c)
+static __device__ __forceinline__ size_t slot_at(const pipc__push_args_t &a, const chunk &c)
 {
-    return (size_t)c.slot * PIPC__PUSH_SLOT_BYTES;
+    return (size_t)c.slot * a.slot_bytes;
 }
 
 /* Warps of the pushers that push by bulk copies; 0: groups push by their threads. A call's last
@@ -116,14 +123,21 @@ static __device__ __forceinline__ bool agree(const pipc__push_args_t &a, const g
     return !barrier_or(g.barrier, PIPC__PUSH_GROUP, gave_up);
 }
 
-/* Until chunk @c has its slot at every peer: a thread looks at one peer's acknowledgement. */
+/* Until chunk @c has its slots at every peer: of @threads each looks at one slot's acknowledgement
+ * of each eighth peer. */
 static __device__ __forceinline__ bool wait_room(const pipc__push_args_t &a, const chunk &c,
-                                                 uint32_t peer)
+                                                 uint32_t thread, uint32_t threads)
 {
-    if (peer >= a.nranks - 1 || c.number <= a.nslots || DROPPED(a, 0, PIPC__PUSH_ACK_STEP))
+    const uint32_t k = thread % ROW;
+
+    if (k >= c.taken || c.number + k <= a.nslots || DROPPED(a, 0, PIPC__PUSH_ACK_STEP) ||
+        (k && DROPPED(a, 0, PIPC__PUSH_REST_STEP)))
         return true;
-    return wait_flag(a, a.ack_from[peer] + flag_at(c), c.number - a.nslots,
-                     (int)((a.rank + 1 + peer) % a.nranks));
+    for (uint32_t p = thread / ROW; p < a.nranks - 1; p += threads / ROW)
+        if (!wait_flag(a, a.ack_from[p] + flag_at(c, k), c.number + k - a.nslots,
+                       (int)((a.rank + 1 + p) % a.nranks)))
+            return false;
+    return true;
 }
 
 static __device__ __forceinline__ bool wait_arrival(const pipc__push_args_t &a, const chunk &c,
@@ -131,7 +145,7 @@ static __device__ __forceinline__ bool wait_arrival(const pipc__push_args_t &a, 
 {
     if (sender >= a.nranks || sender == a.rank || DROPPED(a, 0, a.wait_step[sender]))
         return true;
-    return wait_flag(a, a.arrival_from[sender] + flag_at(c), c.number, (int)sender);
+    return wait_flag(a, a.arrival_from[sender] + flag_at(c, 0), c.number, (int)sender);
 }
 
 /* In place, until this block has pushed its chunk number @turn (from 0). The pusher looks at the
@@ -170,8 +184,8 @@ static __device__ __forceinline__ void tell_arrival(const pipc__push_args_t &a, 
                                                     uint32_t thread)
 {
     if (thread < a.nranks - 1) {
-        TRACE_SIGNAL(a, PIPC__ORDERED, a.arrival_to[thread] + flag_at(c), c.number);
-        store_release(a.arrival_to[thread] + flag_at(c), c.number);
+        TRACE_SIGNAL(a, PIPC__ORDERED, a.arrival_to[thread] + flag_at(c, 0), c.number);
+        store_release(a.arrival_to[thread] + flag_at(c, 0), c.number);
     }
 }
 
@@ -194,7 +208,7 @@ static __device__ __forceinline__ void copy_packs(const pipc__push_args_t &a, co
         load_packs<COPY_UNROLL, false>(a, OF_OWN, v, src, i, end);
 #pragma unroll 1
         for (uint32_t p = 0; p < a.nranks - 1; p++) {
-            char *dst = a.to[p] + slot_at(c) + i;
+            char *dst = a.to[p] + slot_at(a, c) + i;
 #pragma unroll
             for (int q = 0; q < COPY_UNROLL; q++)
                 if (i + q * STRIDE < end) {
@@ -218,8 +232,8 @@ static __device__ __forceinline__ void copy_any(const pipc__push_args_t &a, cons
         uint4 v = load_any(src + i, n);
 #pragma unroll 1
         for (uint32_t p = 0; p < a.nranks - 1; p++) {
-            TRACE_WRITE(a, OF_OWN, a.to[p] + slot_at(c) + i, n);
-            store_any(a.to[p] + slot_at(c) + i, v, n);
+            TRACE_WRITE(a, OF_OWN, a.to[p] + slot_at(a, c) + i, n);
+            store_any(a.to[p] + slot_at(a, c) + i, v, n);
         }
     }
 }
@@ -229,7 +243,7 @@ static __device__ bool push_by_threads(const pipc__push_args_t &a, const group &
 {
     uint32_t packs = (uintptr_t)a.send & (PACK - 1) ? 0 : c.bytes & ~(uint32_t)(PACK - 1);
 
-    if (!agree(a, g, !wait_room(a, c, g.thread)))
+    if (!agree(a, g, !wait_room(a, c, g.thread, PIPC__PUSH_GROUP)))
         return false;
     PUSH_DELAY(a, c, 0);
     copy_packs(a, c, g.thread, packs);
@@ -276,7 +290,7 @@ static __device__ bool push_stage(const pipc__push_args_t &a, const group &g, co
                                   stream &t)
 {
     const uint32_t packs = c.bytes & ~(uint32_t)(PACK - 1);
-    bool room = warp_all(wait_room(a, c, t.lane));
+    bool room = warp_all(wait_room(a, c, t.lane, 32));
 
     if (t.lane == 0)
         bulk_wait_load(t.stage); /* without room, too: nothing may come in when the kernel ends */
@@ -287,14 +301,14 @@ static __device__ bool push_stage(const pipc__push_args_t &a, const group &g, co
     if (t.lane == 0) {
         TRACE_READ(a, OF_NEXT, a.send + c.at, packs);
         for (uint32_t p = 0; p < a.nranks - 1; p++) {
-            TRACE_WRITE(a, OF_NEXT, a.to[p] + slot_at(c), packs);
-            bulk_store(a.to[p] + slot_at(c), t.stage, packs);
+            TRACE_WRITE(a, OF_NEXT, a.to[p] + slot_at(a, c), packs);
+            bulk_store(a.to[p] + slot_at(a, c), t.stage, packs);
         }
         copy_any(a, c, 0, packs); /* the message's last bytes */
         tell_pushed(a, g, t.number);
         bulk_wait_stores();
         for (uint32_t p = 0; p < a.nranks - 1; p++)
-            TRACE_WRITE(a, OF_NEXT, a.to[p] + slot_at(c), packs);
+            TRACE_WRITE(a, OF_NEXT, a.to[p] + slot_at(a, c), packs);
     }
     TRACE_MEET(a, PIPC__TRACE_WARP + t.number, 32);
     __syncwarp();
@@ -342,7 +356,7 @@ static __device__ void push_in_stream(const pipc__push_args_t &a, const group &g
 static __device__ __forceinline__ const char *source(const pipc__push_args_t &a, const chunk &c,
                                                      uint32_t q)
 {
-    return q == a.rank ? a.send + c.at : a.from[q] + slot_at(c);
+    return q == a.rank ? a.send + c.at : a.from[q] + slot_at(a, c);
 }
 
 /* In rank order, which makes the result the same bits on every rank; there are two ranks at least.
@@ -421,12 +435,15 @@ static __device__ __forceinline__ void sum_any(const pipc__push_args_t &a, const
     }
 }
 
+/* A thread acknowledges one slot to one sender. */
 static __device__ __forceinline__ void acknowledge(const pipc__push_args_t &a, const chunk &c,
-                                                   uint32_t sender)
+                                                   uint32_t thread)
 {
-    if (sender < a.nranks && sender != a.rank) {
-        TRACE_SIGNAL(a, PIPC__LOADED, a.ack_to[sender] + flag_at(c), c.number);
-        store_relaxed(a.ack_to[sender] + flag_at(c), c.number);
+    const uint32_t sender = thread / ROW, k = thread % ROW;
+
+    if (sender < a.nranks && sender != a.rank && k < c.taken) {
+        TRACE_SIGNAL(a, PIPC__LOADED, a.ack_to[sender] + flag_at(c, k), c.number + k);
+        store_relaxed(a.ack_to[sender] + flag_at(c, k), c.number + k);
     }
 }
 
@@ -465,7 +482,7 @@ template <class R> static __device__ void sum(const pipc__push_args_t &a, const 
 static __device__ void end(const pipc__push_args_t &a, uint64_t calls, uint64_t pushed)
 {
     if (threadIdx.x == 0 && atomicInc(&a.state->arrived, gridDim.x - 1) == gridDim.x - 1)
-        store_packet((char *)&a.state->calls, calls + 1, pushed + a.nchunks);
+        store_packet((char *)&a.state->calls, calls + 1, pushed + a.moves);
 }
 
 static __device__ __forceinline__ void begin(const pipc__push_args_t &a, block_state &block,

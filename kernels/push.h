@@ -18,12 +18,18 @@
  *
  *     region    | arrivals | acknowledgements | ring of sender 0 | ring of sender 1 | ...
  *               flags, 64 bits alone in 64 bytes; rings as many as there are other ranks
- *     arrivals          [sender][slot]    set by the sender: the chunk's number is there
- *     acknowledgements  [receiver][slot]  set by the receiver: it has read the chunk of that number
+ *     arrivals          [sender][slot]    set by the sender: the chunk that begins there has come
+ *     acknowledgements  [receiver][slot]  set by the receiver: it has read what was there
  *
- * Chunks are numbered from 1 over all calls of a communicator, on the device. Chunk g is in slot
- * (g - 1) mod nslots, and is pushed when chunk g - nslots has been acknowledged. Ranks need not
- * agree on blocks, only on how a message is cut.
+ * Slots are numbered from 1 over all calls of a communicator, on the device; number g is slot
+ * (g - 1) mod nslots of the ring, and may be written when number g - nslots has been acknowledged.
+ * Chunks of this call may be longer than those of the last one: a chunk takes one, two or four
+ * slots in a row, so that short chunks fill the ring as long ones do, and a call takes a multiple
+ * of four, so that no chunk is cut by the ring's end. What its last chunk does not fill is
+ * acknowledged with it. Ranks need not agree on blocks, only on how a message is cut.
+ *
+ *     chunks of 2 slots    | chunk 0 | chunk 1 | chunk 2 |  -   -  |   the next call's ...
+ *     numbers                1    2    3    4    5    6    7    8      9
  */
 #ifndef PIPC_KERNELS_PUSH_H
 #define PIPC_KERNELS_PUSH_H
@@ -31,8 +37,12 @@
 #include "kernels/allreduce.h"
 #include "runtime/plan/trace.h"
 
-#define PIPC__PUSH_SLOT_BYTES (64 << 10) /* the longest chunk */
 #define PIPC__PUSH_CHUNK_LEAST (4 << 10)
+#define PIPC__PUSH_CHUNK_MOST (64 << 10)
+#define PIPC__PUSH_SLOT_BYTES (16 << 10)
+#define PIPC__PUSH_HOST_SLOT_BYTES (32 << 10) /* its longest chunk: a flag over the bus a chunk */
+#define PIPC__PUSH_SLOTS_MOST 512
+#define PIPC__PUSH_SPAN 4    /* slots of a chunk at most; rings have a multiple */
 #define PIPC__PUSH_GROUP 128 /* threads */
 #define PIPC__PUSH_PUSHERS 2 /* groups */
 #define PIPC__PUSH_SUMMERS 4
@@ -48,7 +58,9 @@ typedef struct pipc__push_args {
     uint32_t rank, nranks;
     double nth; /* as in pipc__lane_args_t */
     uint64_t reciprocal;
-    uint32_t nslots;   /* of a ring */
+    uint32_t nslots, slot_bytes; /* of a ring */
+    uint32_t span;               /* slots that a chunk takes: 1, 2 or 4 */
+    uint32_t moves;    /* slots that the call takes, what is left free at its end included */
     uint32_t streams;  /* of bulk copies, a chunk of shared memory each; 0: none */
     uint32_t in_place; /* recv == send */
     /* [i]: of rank + 1 + i: its ring for this rank, its arrivals, and its acknowledgements here */
@@ -76,13 +88,46 @@ typedef struct pipc__push_args {
 /* Steps of the waits that no plan has, to be dropped in tests. */
 #define PIPC__PUSH_ACK_STEP 1000    /* of a pusher, for an acknowledgement */
 #define PIPC__PUSH_PUSHED_STEP 1001 /* of a summer in place, for its block's pusher */
+#define PIPC__PUSH_REST_STEP 1002   /* of a pusher, for all slots of a chunk but the first */
+
+/* Of a ring whose chunks go through host memory, or not. The same for all of a communicator. */
+static inline PIPC__HD uint32_t pipc__push_slot_bytes(int any_host)
+{
+    return any_host ? PIPC__PUSH_HOST_SLOT_BYTES : PIPC__PUSH_SLOT_BYTES;
+}
 
 /* Slots of each ring when a region of @region_bytes is shared by the @nranks - 1 others. */
-static inline PIPC__HD uint32_t pipc__push_slots(size_t region_bytes, int nranks)
+static inline PIPC__HD uint32_t pipc__push_slots(size_t region_bytes, int nranks,
+                                                 uint32_t slot_bytes)
+{
+    size_t each = slot_bytes + 2 * PIPC__FLAG_BYTES;
+
+    if (nranks < 2)
+        return 0;
+    return (uint32_t)(region_bytes / each / (size_t)(nranks - 1)) / PIPC__PUSH_SPAN *
+           PIPC__PUSH_SPAN;
+}
+
+/* What of a region is used at most: rings of 8 MB. Longer ones are slower, since what is written is
+ * read from the level-2 cache as long as it fits in there; shorter ones let blocks wait for
+ * acknowledgements (doc/measurements.md). */
+static inline size_t pipc__push_bytes_most(int nranks)
 {
     size_t each = PIPC__PUSH_SLOT_BYTES + 2 * PIPC__FLAG_BYTES;
 
-    return nranks < 2 ? 0 : (uint32_t)(region_bytes / each / (size_t)(nranks - 1));
+    return nranks < 2 ? 0 : PIPC__PUSH_SLOTS_MOST * each * (size_t)(nranks - 1);
+}
+
+/* Slots that a chunk takes. */
+static inline PIPC__HD uint32_t pipc__push_span(uint32_t chunk_bytes, uint32_t slot_bytes)
+{
+    return chunk_bytes > slot_bytes ? chunk_bytes / slot_bytes : 1;
+}
+
+/* And @nchunks of them. */
+static inline PIPC__HD uint32_t pipc__push_moves(uint32_t nchunks, uint32_t span)
+{
+    return (nchunks * span + PIPC__PUSH_SPAN - 1) / PIPC__PUSH_SPAN * PIPC__PUSH_SPAN;
 }
 
 /* Where in a region things of another rank lie, which is number @index (0 .. nranks - 2) among the
@@ -97,10 +142,11 @@ static inline PIPC__HD size_t pipc__push_acks(uint32_t nslots, int nranks, int i
     return (size_t)(nranks - 1 + index) * nslots * PIPC__FLAG_BYTES;
 }
 
-static inline PIPC__HD size_t pipc__push_ring(uint32_t nslots, int nranks, int index)
+static inline PIPC__HD size_t pipc__push_ring(uint32_t nslots, uint32_t slot_bytes, int nranks,
+                                              int index)
 {
     return 2 * (size_t)(nranks - 1) * nslots * PIPC__FLAG_BYTES +
-           (size_t)index * nslots * PIPC__PUSH_SLOT_BYTES;
+           (size_t)index * nslots * slot_bytes;
 }
 
 /* The number of @other among the other ranks of @rank. */
@@ -127,7 +173,7 @@ static inline uint32_t pipc__push_window(int blocks)
 {
     size_t each = (size_t)(4 << 20) / (size_t)(blocks > 0 ? blocks : 1);
 
-    return pipc__push_power(each, 32 << 10, 2 * PIPC__PUSH_SLOT_BYTES);
+    return pipc__push_power(each, 32 << 10, 2 * PIPC__PUSH_CHUNK_MOST);
 }
 
 /* How a message of @bytes is cut on @blocks blocks, the same on every rank: a block gets 16 chunks,
@@ -138,7 +184,7 @@ static inline uint32_t pipc__push_chunk(size_t bytes, int any_host, int blocks)
     size_t each = bytes / (size_t)(blocks > 0 ? blocks : 1);
 
     if (any_host)
-        return pipc__push_power(bytes / 64, PIPC__PUSH_CHUNK_LEAST, PIPC__PUSH_SLOT_BYTES / 2);
+        return pipc__push_power(bytes / 64, PIPC__PUSH_CHUNK_LEAST, PIPC__PUSH_HOST_SLOT_BYTES);
     return pipc__push_power(each / 16, pipc__push_power(each, 8 << 10, 16 << 10),
                             pipc__push_window(blocks) / 2);
 }

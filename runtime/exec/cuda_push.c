@@ -2,7 +2,9 @@
  * for what it does and cuda_exec.h for the other files.
  *
  * Any plan that is a one-shot can be run so, as by LL: the plan says through which memory each pair
- * goes. All of them share the rings, since all number their chunks alike.
+ * goes. All of them share the rings, since all number their slots alike; so a second one whose
+ * pairs go through other memory than the first one's is not run so: it would wait for
+ * acknowledgements where none come. (The plans of a communicator never differ in that.)
  */
 #include <string.h>
 
@@ -59,10 +61,10 @@ static void wire(const pipc__cuda_exec_t *x, pipc__push_args_t *a, const pipc__l
         int peer = (me + i) % n;
         int here = pipc__push_index(me, peer), there = pipc__push_index(peer, me);
         char *peers = region_of(x, peer, w->to[peer]), *own = region_of(x, me, w->from[peer]);
-        a->to[i - 1] = peers + pipc__push_ring(a->nslots, n, there);
+        a->to[i - 1] = peers + pipc__push_ring(a->nslots, a->slot_bytes, n, there);
         a->arrival_to[i - 1] = flags(peers, pipc__push_arrivals(a->nslots, there));
         a->ack_from[i - 1] = flags(own, pipc__push_acks(a->nslots, n, here));
-        a->from[peer] = own + pipc__push_ring(a->nslots, n, here);
+        a->from[peer] = own + pipc__push_ring(a->nslots, a->slot_bytes, n, here);
         a->arrival_from[peer] = flags(own, pipc__push_arrivals(a->nslots, here));
         a->ack_to[peer] = flags(peers, pipc__push_acks(a->nslots, n, there));
     }
@@ -82,6 +84,22 @@ static bool any_host(const pipc__plan_t *plan)
     return false;
 }
 
+/* Do all programs of before that push go through the same memory? Every rank comes to the same. */
+static bool shares_rings(const pipc__cuda_exec_t *x, int index)
+{
+    const pipc__plan_t *plan = x->programs[index].plan;
+    bool same = true;
+
+    for (int i = 0; i < index; i++)
+        for (int r = 0; x->programs[i].push.nranks && r < plan->nranks; r++) {
+            pipc__ll_wiring_t a, b;
+            pipc__ll_wire(&a, x->programs[i].plan, r);
+            pipc__ll_wire(&b, plan, r);
+            same = same && !memcmp(a.to, b.to, sizeof(a.to));
+        }
+    return same;
+}
+
 void pipc__cuda_push_prepare(pipc__cuda_exec_t *x, int index)
 {
     pipc__cuda_program_t *p = &x->programs[index];
@@ -89,15 +107,16 @@ void pipc__cuda_push_prepare(pipc__cuda_exec_t *x, int index)
     pipc__ll_wiring_t w;
 
     memset(a, 0, sizeof(*a));
-    if (!pipc__ll_wire(&w, p->plan, x->rank))
+    p->push_host = any_host(p->plan);
+    a->slot_bytes = pipc__push_slot_bytes(p->push_host);
+    a->nslots = pipc__push_slots(x->layout.push_bytes, x->size, a->slot_bytes);
+    if (!a->nslots || !pipc__ll_wire(&w, p->plan, x->rank) || !shares_rings(x, index))
         return;
     a->rank = (uint32_t)x->rank;
     a->nranks = (uint32_t)x->size;
     a->nth = x->args.nth;
     a->reciprocal = x->args.reciprocal;
-    a->nslots = pipc__push_slots(x->layout.push_bytes, x->size);
     wire(x, a, &w);
-    p->push_host = any_host(p->plan);
     a->plan_id = (uint32_t)index;
     memcpy(a->wait_step, w.wait_step, sizeof(a->wait_step));
     a->state = x->args.state;
@@ -123,7 +142,7 @@ pipc_status_t pipc__cuda_push_check(const pipc__cuda_exec_t *x, const pipc__exec
         return pipc__fail(err, PIPC_ERR_INVALID, "protocol push can't take %zu bytes", bytes);
     return pipc__fail(err, PIPC_ERR_UNSUPPORTED,
                       "plan %s of %d ranks can't be run with protocol push: one-shot alone, of two "
-                      "ranks or more",
+                      "ranks or more, with enough staging, and by the same memory as other plans",
                       call->plan->name, x->size);
 }
 
@@ -140,6 +159,8 @@ CUresult pipc__cuda_push_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *c
     a->bytes = call->count * pipc_dtype_bytes(call->dtype);
     a->chunk_bytes = pipc__push_chunk(a->bytes, p->push_host, blocks);
     a->nchunks = (uint32_t)((a->bytes + a->chunk_bytes - 1) / a->chunk_bytes);
+    a->span = pipc__push_span(a->chunk_bytes, a->slot_bytes);
+    a->moves = pipc__push_moves(a->nchunks, a->span);
     a->streams = p->push_host ? 0 : pipc__push_streams(a->chunk_bytes, blocks, x->push_shared);
     memcpy(a->scrub, x->args.scrub, sizeof(a->scrub));
 #ifdef PIPC_PERTURB

@@ -1,8 +1,11 @@
 /* exec/layout.c - see layout.h */
 #include "runtime/exec/layout.h"
 
+#include <stdint.h>
+
 #include "kernels/allreduce.h"
 #include "kernels/ll.h"
+#include "kernels/push.h"
 
 #define LEAST ((size_t)8 << 20)
 #define SIMPLE_LEAST ((size_t)2 << 20) /* flags take a half of it */
@@ -12,6 +15,16 @@ static size_t area_bytes(size_t simple_bytes)
 {
     return (simple_bytes - PIPC__FLAGS_BYTES) / PIPC__BUFFERS / PIPC__SPLIT_BYTES *
            PIPC__SPLIT_BYTES;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static size_t push_most(int nranks)
+{
+    return nranks < 2 ? SIZE_MAX : (pipc__push_bytes_most(nranks) + UNIT - 1) / UNIT * UNIT;
 }
 
 pipc__layout_t pipc__layout(size_t staging_bytes, int nranks)
@@ -28,14 +41,15 @@ pipc__layout_t pipc__layout(size_t staging_bytes, int nranks)
         l.simple_bytes = SIMPLE_LEAST;
         l.push_bytes = l.ce_bytes = (l.ll_at - l.simple_bytes) / 2 / UNIT * UNIT;
     }
-    l.area_bytes = area_bytes(l.simple_bytes);
-    l.push_at = l.simple_bytes;
-    l.ce_at = l.push_at + l.push_bytes;
     l.ll128_bytes = nranks > 1 ? 2 * pipc__ll128_area_bytes(nranks) : 0;
     if (2 * l.ll128_bytes > l.push_bytes)
         l.ll128_bytes = 0;
-    l.push_bytes -= l.ll128_bytes;
+    l.push_bytes = least(l.push_bytes - l.ll128_bytes, push_most(nranks));
+    l.simple_bytes = l.ll_at - l.push_bytes - l.ll128_bytes - l.ce_bytes;
+    l.area_bytes = area_bytes(l.simple_bytes);
+    l.push_at = l.simple_bytes;
     l.ll128_at = l.push_at + l.push_bytes;
+    l.ce_at = l.ll128_at + l.ll128_bytes;
     return l;
 }
 

@@ -271,8 +271,13 @@ static void a_peer_killed_in_mid_call_is_named(void **state)
 
 static void captured_graphs_replay_among_eager_calls(void **state)
 {
+    static const rank_shape_t pushed[] = {SHAPE_FLAT, SHAPE_ONE_WAY};
+
     (void)state;
-    assert_int_equal(ranks_run(most_ranks(), graphs_body, NULL, 120), 0);
+    for (int i = 0; i < 2; i++) {
+        rank_shape_t shape = pushed[i];
+        assert_int_equal(ranks_run(most_ranks(), graphs_body, &shape, 120), 0);
+    }
 }
 
 static void communicators_take_turns_on_one_stream_and_on_two(void **state)

@@ -30,7 +30,7 @@
 #define RANKS 4
 #define BLOCKS 2
 #define THREADS (BLOCKS * PIPC__PUSH_THREADS) /* of a launch, at most */
-#define EACH 160                              /* events of a thread, at most */
+#define EACH 320                              /* events of a thread, at most */
 
 /* What all ranks write to: it is there before they are forked. */
 static struct common {
@@ -322,10 +322,10 @@ static void a_wait_that_is_left_out_is_missed(void **state)
     run(all, 5, "without a wait");
 }
 
-/* More chunks than a ring has slots. */
+/* Two calls have more chunks than a ring has slots, 60 of devices, 28 of host memory. */
 static void slots_are_reused_in_order(void **state)
 {
-    static const size_t bytes[] = {140000, 40000};
+    static const size_t bytes[] = {600000, 64000};
     sequence_t all[4];
 
     (void)state;

@@ -242,6 +242,7 @@ static void ll_takes_one_shots_alone(void **state)
 }
 
 #define MB(n) ((size_t)(n) << 20)
+#define RING (MB(8) + (64 << 10)) /* 512 slots with their flags */
 
 static void protocols_share_no_staging(void **state)
 {
@@ -250,11 +251,11 @@ static void protocols_share_no_staging(void **state)
         int nranks;
         size_t simple, push, ce, all;
     } table[] = {
-        {MB(64), 2, MB(15), MB(30) - MB(9), MB(15), MB(64)}, /* the default */
+        {MB(64), 2, MB(45 - 9) - RING, RING, MB(15), MB(64)}, /* the default */
         {MB(64), 3, MB(30), MB(15) - MB(4), MB(15), MB(64)},
         {MB(64), 16, MB(30), MB(15) - MB(4), MB(15), MB(64)},
-        {MB(40) + 1, 2, MB(38) / 4, MB(38) / 2 - MB(9), MB(38) / 4, MB(42)},
-        {MB(32), 2, MB(28) / 4, MB(28) / 2, MB(28) / 4, MB(32)}, /* no room for LL128 */
+        {MB(40) + 1, 2, MB(38) * 3 / 4 - MB(9) - RING, RING, MB(38) / 4, MB(42)},
+        {MB(32), 2, MB(28) * 3 / 4 - RING, RING, MB(28) / 4, MB(32)}, /* no room for LL128 */
         {MB(8), 2, MB(2), MB(1), MB(1), MB(8)},
         {1, 2, MB(2), MB(1), MB(1), MB(8)}, /* the least */
         {1, 8, MB(2), MB(1), MB(1), MB(8)},

@@ -32,6 +32,7 @@ static unsigned int runs = 300;
 typedef struct lack {
     int drop_step, one_area;
     bool in_place; /* it is needed there alone */
+    bool by_most;  /* some messages are too short to need it */
     emulated_fault_t fault;
 } lack_t;
 
@@ -52,8 +53,8 @@ static void is_right(run_t *run, unsigned int times)
     }
 }
 
-/* Without something that is needed every trace is refused, and in some schedule values go wrong,
- * too, or a wait is for ever. */
+/* Without something that is needed every trace is refused, or most are, and in some schedule values
+ * go wrong, too, or a wait is for ever. */
 static void is_needed(run_t *run, lack_t lack, unsigned int times, const char *what)
 {
     unsigned int refused = 0, seen = 0;
@@ -64,7 +65,7 @@ static void is_needed(run_t *run, lack_t lack, unsigned int times, const char *w
         refused += (bad & (WORLD_REFUSED | WORLD_HANGS)) != 0;
         seen += (bad & (WORLD_WRONG | WORLD_HANGS)) != 0;
     }
-    if (refused != times || !seen)
+    if (refused < (lack.by_most ? times * 3 / 4 : times) || !seen)
         fail_msg("without %s: of %u schedules %u are refused, %u went wrong", what, times, refused,
                  seen);
 }
@@ -279,7 +280,8 @@ static void lines_have_to_be_whole(void **state)
 
 /* --- push ------------------------------------------------------------------------------------ */
 
-#define PUSH_SLOTS 3
+#define PUSH_SLOTS 8
+#define PUSH_SLOT_BYTES 512
 
 typedef struct push_calls {
     pipc__push_args_t args[WORLD_CALLS][WORLD_RANKS];
@@ -305,10 +307,10 @@ static void push_wire(const world_t *w, pipc__push_args_t *a, int me, bool by_ho
         int here = pipc__push_index(me, peer), there = pipc__push_index(peer, me);
         char *const *memory = by_host && (me + peer) % 2 ? w->host : w->staging;
         char *peers = memory[peer], *own = memory[me];
-        a->to[i - 1] = peers + pipc__push_ring(a->nslots, n, there);
+        a->to[i - 1] = peers + pipc__push_ring(a->nslots, a->slot_bytes, n, there);
         a->arrival_to[i - 1] = flags(peers, pipc__push_arrivals(a->nslots, there));
         a->ack_from[i - 1] = flags(own, pipc__push_acks(a->nslots, n, here));
-        a->from[peer] = own + pipc__push_ring(a->nslots, n, here);
+        a->from[peer] = own + pipc__push_ring(a->nslots, a->slot_bytes, n, here);
         a->arrival_from[peer] = flags(own, pipc__push_arrivals(a->nslots, here));
         a->ack_to[peer] = flags(peers, pipc__push_acks(a->nslots, n, there));
     }
@@ -321,17 +323,20 @@ static void push_fill(world_t *w, pipc__push_args_t *a, int call, int rank, bool
     a->chunk_bytes = chunk_bytes;
     a->nchunks = (uint32_t)((a->bytes + chunk_bytes - 1) / chunk_bytes);
     a->nslots = PUSH_SLOTS;
+    a->slot_bytes = PUSH_SLOT_BYTES;
+    a->span = pipc__push_span(chunk_bytes, PUSH_SLOT_BYTES);
+    a->moves = pipc__push_moves(a->nchunks, a->span);
     a->in_place = a->send == a->recv;
     push_wire(w, a, rank, by_host);
 }
 
-/* Chunks are shorter than the host makes them, so that small messages have many: a ring comes round
- * several times. */
+/* Chunks and slots are shorter than the host makes them, so that small messages have many: a ring
+ * comes round several times, and calls whose chunks take a slot, two or four follow each other. */
 static int push_run(uint64_t seed, const lack_t *lack, int ncalls, pipc__error_t *err)
 {
     static push_calls_t calls;
     int nranks = seed % 6 ? 2 : 3;
-    size_t region = pipc__push_ring(PUSH_SLOTS, nranks, nranks - 1);
+    size_t region = pipc__push_ring(PUSH_SLOTS, PUSH_SLOT_BYTES, nranks, nranks - 1);
     world_t *w = world_make(seed, nranks, ncalls, region, 6000, lack->in_place, emulated_push);
     bool by_host = !world_random(w, 3);
 
@@ -359,6 +364,8 @@ static void each_wait_of_push_is_needed(void **state)
     for (int q = 0; q < 2; q++)
         is_needed(push_run, (lack_t){.drop_step = q}, 12, "the wait for a chunk");
     is_needed(push_run, (lack_t){.drop_step = PIPC__PUSH_ACK_STEP}, 12, "the wait for a slot");
+    is_needed(push_run, (lack_t){.drop_step = PIPC__PUSH_REST_STEP, .by_most = true}, 12,
+              "the wait for all slots of a chunk");
     is_needed(push_run, (lack_t){.drop_step = PIPC__PUSH_PUSHED_STEP, .in_place = true}, 12,
               "the wait for the own push");
 }
