@@ -2,12 +2,13 @@
 # source: libtool sees nothing of CUDA, and nothing of ours links the CUDA runtime.
 
 # The kernels that the executor loads. A new one joins here: kernels/NAME.cu becomes pipc__NAME_code.
+# What takes longest comes first, so that it does not keep one core busy at the end.
 KERNELS = \
+	kernels/push.cu \
+	kernels/ll128.cu \
+	kernels/ll.cu \
 	kernels/allreduce.cu \
 	kernels/ce.cu \
-	kernels/ll.cu \
-	kernels/ll128.cu \
-	kernels/push.cu \
 	kernels/probe.cu
 KERNEL_INCLUDES = \
 	kernels/allreduce.h kernels/bytes.cuh kernels/ce.h kernels/every.cuh kernels/ll.h kernels/ll128.h kernels/perturb.cuh \

@@ -277,37 +277,48 @@ static misfits_t find_misfits(const pipc_comm_t *c)
     return m;
 }
 
-static void make_simple(pipc__choice_t *choice)
+/* LL128's sizes are push's where it is not to be had; simple always is. */
+static void step_down(pipc__choice_t *choice)
 {
-    choice->proto = PIPC__PROTO_SIMPLE;
+    choice->proto = choice->proto == PIPC__PROTO_LL128 ? PIPC__PROTO_PUSH : PIPC__PROTO_SIMPLE;
     choice->blocks = 0;
 }
 
-pipc_status_t pipc__choose_fit(pipc_comm_t *c, pipc_status_t own, pipc__error_t *err)
+/* What some rank can't, no rank does. Returns of how many choices that is so. A rank without a
+ * table counts as the others do. */
+static int step_down_all(pipc_comm_t *c, const misfits_t all[])
 {
-    misfits_t mine = {{0, 0}}, all[PIPC__RANKS_MAX];
-    pipc__error_t met;
     int n = 0;
 
-    if (!own)
-        mine = find_misfits(c);
-    pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, &met);
-    if (own)
-        return own;
-    if (st)
-        return pipc__fail(err, st, "%s", met.text);
-    for (int i = 0; i < c->table.nrows; i++)
+    for (int i = 0; i < PIPC__TABLE_ROWS; i++)
         for (int graph = 0; graph < 2; graph++) {
             bool bad = false;
             for (int r = 0; r < c->local_size; r++)
                 bad |= all[r].row[graph] >> i & 1;
-            if (bad)
-                make_simple(graph ? &c->table.row[i].graph : &c->table.row[i].eager);
+            if (bad && i < c->table.nrows)
+                step_down(graph ? &c->table.row[i].graph : &c->table.row[i].eager);
             n += bad;
         }
-    if (n && !c->rank)
-        pipc__log(PIPC__LOG_INFO, "%d choices of the table can't be had here; simple instead", n);
-    return PIPC_OK;
+    return n;
+}
+
+pipc_status_t pipc__choose_fit(pipc_comm_t *c, pipc_status_t own, pipc__error_t *err)
+{
+    misfits_t mine, all[PIPC__RANKS_MAX];
+    pipc__error_t met;
+    int n, sum = 0;
+
+    do { /* as often on every rank */
+        mine = own ? (misfits_t){{0, 0}} : find_misfits(c);
+        pipc_status_t st = pipc__control_gather(c->ctl, &mine, sizeof(mine), all, &met);
+        if (st)
+            return own ? own : pipc__fail(err, st, "%s", met.text);
+        n = step_down_all(c, all);
+        sum += n;
+    } while (n);
+    if (sum && !own && !c->rank)
+        pipc__log(PIPC__LOG_INFO, "%d choices of the table can't be had here; others instead", sum);
+    return own;
 }
 
 /* Rank @failed failed with @st, and NCCL is not there (@why). A rank that failed itself has more to

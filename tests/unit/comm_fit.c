@@ -1,5 +1,5 @@
-/* tests/unit/comm_fit.c - rows of a table that an executor can't run become simple, on all ranks
- * alike
+/* tests/unit/comm_fit.c - rows of a table that an executor can't run become others, simple in the
+ * end, on all ranks alike
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,6 +158,12 @@ static void what_an_executor_lacks_is_simple(void **state)
             [PIPC__PROTO_PUSH] = {true, true, 1002, SIZE_MAX},
             [PIPC__PROTO_CE] = {true, true, 0, (size_t)1 << 39}},
            {[PIPC__PROTO_LL] = ALL, [PIPC__PROTO_PUSH] = ALL, [PIPC__PROTO_CE] = ALL}}}},
+        /* LL128 gives way to push, and that to simple, if need be */
+        {"2000 one-shot/ll128/8 one-shot/ll128; max one-shot/push one-shot/ll",
+         "2000 one-shot/push one-shot; max one-shot/push one-shot",
+         {true,
+          {{[PIPC__PROTO_LL128] = ALL, [PIPC__PROTO_PUSH] = {true, false, 0, SIZE_MAX}},
+           {[PIPC__PROTO_LL128] = {false, false, 0, SIZE_MAX}, [PIPC__PROTO_PUSH] = ALL}}}},
         /* eager and graphs apart */
         {"max one-shot/push one-shot/push",
          "max one-shot/push one-shot",
