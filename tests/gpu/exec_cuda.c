@@ -150,6 +150,40 @@ static void ll_is_right_alone_and_among_other_calls(void **state)
         }
 }
 
+/* --- LL128, where NVLink joins the GPUs ------------------------------------------------------- */
+
+#define LL128_STAGING (64 * MB) /* less leaves it no room */
+
+static int lacks_ll128(ranks_t *all, int rank, void *arg)
+{
+    static const rank_plan_t one = {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT};
+    rank_exec_t re;
+
+    (void)arg;
+    exec_memory_gpu.begin(rank);
+    rank_exec_open(&re, &pipc__exec_cuda, LL128_STAGING, (rank_plans_t){&one, 1}, all, rank);
+    bool can = re.exec->ops->can(re.exec, re.plans[0], PIPC__PROTO_LL128, 1, false);
+    rank_exec_close(&re);
+    return can ? 0 : 1;
+}
+
+static void ll128_is_right_alone_and_among_other_calls(void **state)
+{
+    (void)state;
+    if (ranks_run(2, lacks_ll128, NULL, 60))
+        skip();
+    for (int n = 2; n <= most_ranks(); n++)
+        for (int turns = 0; turns < 2; turns++) {
+            exec_job_t job = make_job(LL128_STAGING, turns ? -1 : PIPC__ONE_SHOT, 8 * COUNTS);
+            job.ll128 = 1 + turns;
+            job.ll = job.push = 2 * turns;
+            job.blocks = true;
+            job.max_usec = 100;
+            if (ranks_run(n, exec_job_body, &job, 120))
+                fail_msg("%d ranks, %s", n, turns ? "ll128 among others" : "ll128 alone");
+        }
+}
+
 #ifndef PIPC_PERTURB
 
 /* --- peers that die, abort, come late -------------------------------------------------------- */
@@ -199,6 +233,25 @@ static void a_dead_or_late_peer_of_ll_is_noticed(void **state)
             for (int r = 0; r < most_ranks(); r++)
                 assert_int_equal(exits[r], r == loss.victim && !late ? 9 : 0);
         }
+}
+
+static void a_dead_late_or_aborting_peer_of_ll128_is_noticed(void **state)
+{
+    (void)state;
+    if (ranks_run(2, lacks_ll128, NULL, 60))
+        skip();
+    for (unsigned int way = 0; way < 3; way++) {
+        exec_loss_t loss = make_loss();
+        int exits[PIPC__RANKS_MAX];
+        loss.job.ll128 = 1;
+        loss.job.plan = 0;
+        loss.job.staging_bytes = LL128_STAGING;
+        loss.late_msec = way == 1 ? 1000 : 0;
+        loss.aborts = way == 2;
+        assert_int_equal(ranks_run_each(most_ranks(), exec_loss_body, &loss, 60, exits), 0);
+        for (int r = 0; r < most_ranks(); r++)
+            assert_int_equal(exits[r], r == loss.victim && !way ? 9 : 0);
+    }
 }
 
 static void an_abort_reaches_every_rank(void **state)
@@ -593,6 +646,7 @@ static int all_tests(void)
         cmocka_unit_test(plans_in_stages_are_right),
         cmocka_unit_test(plans_over_host_memory_are_right),
         cmocka_unit_test(ll_is_right_alone_and_among_other_calls),
+        cmocka_unit_test(ll128_is_right_alone_and_among_other_calls),
         cmocka_unit_test(ce_is_right_alone_and_among_other_calls),
         cmocka_unit_test(ce_leaves_the_input_alone_before_the_call_and_behind_it),
         cmocka_unit_test(ce_is_right_where_streams_share_queues),
@@ -616,6 +670,7 @@ static int all_tests(void)
         cmocka_unit_test(a_dead_peer_is_named_at_once),
         cmocka_unit_test(a_dead_peer_is_named_in_stages_too),
         cmocka_unit_test(a_dead_or_late_peer_of_ll_is_noticed),
+        cmocka_unit_test(a_dead_late_or_aborting_peer_of_ll128_is_noticed),
         cmocka_unit_test(an_abort_reaches_every_rank),
         cmocka_unit_test(a_late_peer_is_waited_for),
         cmocka_unit_test(a_peer_killed_in_mid_call_is_named),

@@ -92,6 +92,9 @@ static void choose(test_call_t *c, const exec_job_t *job, int n, unsigned int ca
     if (job->ll && (job->ll == 1 || call % 5 < 3) && c->block <= pipc__ll_bytes_max(n) &&
         pipc__ll_wire(&w, c->k.plan, 0))
         c->k.proto = PIPC__PROTO_LL;
+    else if (job->ll128 && (job->ll128 == 1 || call % 3) && c->block <= pipc__ll128_bytes_max(n) &&
+             pipc__ll_wire(&w, c->k.plan, 0))
+        c->k.proto = PIPC__PROTO_LL128;
     else if (job->push && (job->push == 1 || call % 11 < 6) && pipc__ll_wire(&w, c->k.plan, 0))
         c->k.proto = PIPC__PROTO_PUSH;
     else if (job->ce && (job->ce == 1 || call % 7 < 4) && pipc__ll_wire(&w, c->k.plan, 0))
@@ -150,10 +153,11 @@ static void tell_wrong(const test_call_t *c, int rank, size_t i)
 
     fprintf(stderr, "# rank %d, call %d, %s%s%s, %s of %zu %s, skew %zu and %zu, %s: element %zu\n",
             rank, (int)c->k.number, c->k.plan->name, names[c->k.plan->collective],
-            c->k.proto == PIPC__PROTO_LL     ? " by ll"
-            : c->k.proto == PIPC__PROTO_PUSH ? " by push"
-            : c->k.proto == PIPC__PROTO_CE   ? " by ce"
-                                             : "",
+            c->k.proto == PIPC__PROTO_LL      ? " by ll"
+            : c->k.proto == PIPC__PROTO_LL128 ? " by ll128"
+            : c->k.proto == PIPC__PROTO_PUSH  ? " by push"
+            : c->k.proto == PIPC__PROTO_CE    ? " by ce"
+                                              : "",
             pipc_redop_string(c->k.op), c->k.count, pipc_dtype_string(c->k.dtype), c->in_skew,
             c->out_skew, c->in_place ? "in place" : "out of place", i);
 }
@@ -371,10 +375,11 @@ static int third_call(rank_exec_t *re, const exec_loss_t *loss)
     pipc__error_t err = {PIPC_OK, ""}, again = {PIPC_OK, ""};
     pipc__exec_call_t k = {.plan = re->plans[0], .send = x, .recv = y, .count = 100,
                            .dtype = PIPC_F32, .op = PIPC_SUM, .stream = m->stream(2), .number = 3,
-                           .proto = loss->job.ll     ? PIPC__PROTO_LL
-                                    : loss->job.push ? PIPC__PROTO_PUSH
-                                    : loss->job.ce   ? PIPC__PROTO_CE
-                                                     : PIPC__PROTO_SIMPLE};
+                           .proto = loss->job.ll      ? PIPC__PROTO_LL
+                                    : loss->job.ll128 ? PIPC__PROTO_LL128
+                                    : loss->job.push  ? PIPC__PROTO_PUSH
+                                    : loss->job.ce    ? PIPC__PROTO_CE
+                                                      : PIPC__PROTO_SIMPLE};
     double start = seconds();
     pipc_status_t st = re->exec->ops->run(re->exec, &k, &err);
     int bad = 0;

@@ -37,7 +37,8 @@ typedef struct exec_job {
     int no_scrub;      /* perturbed builds */
     uint64_t first;    /* perturbed builds: number of launches that a communicator begins with */
     int ll;            /* messages that LL can take go so: 0 none, 1 all, 2 in turns with others */
-    int push;          /* the same with push and what is left */
+    int ll128;         /* the same with LL128 and what is left, where the executor has it */
+    int push;          /* and with push */
     int ce;            /* and with CE */
     int drop_ce;       /* perturbed builds: the wait of CE to take out, see kernels/ce.h */
     bool blocks;       /* calls ask for different numbers of blocks */
