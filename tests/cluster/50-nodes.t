@@ -108,7 +108,9 @@ test_expect_success 'a job of two components' '
 #SBATCH -N2 -n2
 srun --het-group=0,1 pcie-ipc-bench -b 4 -e 4M -f 32 -n 1
 END
-    id=$(sbatch --parsable -o het.out het.sh) && wait_job "$id" "COMPLETED|FAILED" && cat het.out && all_zero het.out 5'
+    id=$(sbatch --parsable -o het.out het.sh) &&
+    { wait_job "$id" "COMPLETED|FAILED" 60 || { scontrol -o show job "$id"; sinfo -N; cat het.out; false; }; } &&
+    cat het.out && all_zero het.out 5'
 
 test_expect_success 'two slurmd of one host are two nodes to PMIx, and one that shares memory' '
     srun -N2 -n4 --ntasks-per-node=2 unshare --uts sh -c "hostname one; exec pcie-ipc-bench -b 8 -e 1M -f 32 -n 1" >out &&
