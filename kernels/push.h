@@ -109,7 +109,7 @@ static inline PIPC__HD uint32_t pipc__push_slots(size_t region_bytes, int nranks
 }
 
 /* What of a region is used at most: rings of 8 MB. Longer ones are slower, since what is written is
- * read from the level-2 cache as long as it fits in there; shorter ones let blocks wait for
+ * presumably read from the level-2 cache as long as it fits; shorter ones let blocks wait for
  * acknowledgements (doc/measurements.md). */
 static inline size_t pipc__push_bytes_most(int nranks)
 {
