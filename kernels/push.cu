@@ -123,8 +123,8 @@ static __device__ __forceinline__ bool agree(const pipc__push_args_t &a, const g
     return !barrier_or(g.barrier, PIPC__PUSH_GROUP, gave_up);
 }
 
-/* Until chunk @c has its slots at every peer: of @threads each looks at one slot's acknowledgement
- * of each eighth peer. */
+/* Until chunk @c has its slots at every peer. Of @threads, rows of eight: a row has the peers row,
+ * row + rows, ..., a thread of it one of the chunk's slots. */
 static __device__ __forceinline__ bool wait_room(const pipc__push_args_t &a, const chunk &c,
                                                  uint32_t thread, uint32_t threads)
 {

@@ -34,9 +34,8 @@ bool pipc__choose_has_work(const pipc_comm_t *comm, const pipc__wish_t *wish,
 bool pipc__choose_leaves_all(const pipc_comm_t *comm);
 
 /* What the executor of some rank can't do is push (LL128 alone) or simple in its place: in rows of
- * comm->table, whose plans are made and prepared. Collective, with @own and @err as above; a rank that failed is
- * passed over.
- */
+ * comm->table, whose plans are made and prepared. Collective, with @own and @err as above; a rank
+ * that failed is passed over. */
 pipc_status_t pipc__choose_fit(pipc_comm_t *comm, pipc_status_t own, pipc__error_t *err);
 
 /* @own, with @err: how setting up the table's plans went on this rank. Where it failed on some rank

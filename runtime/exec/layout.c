@@ -36,11 +36,8 @@ pipc__layout_t pipc__layout(size_t staging_bytes, int nranks)
     l.ll_at = l.bytes - PIPC__LL_BYTES;
     l.ce_bytes = l.ll_at / 4 / UNIT * UNIT;
     l.push_bytes = nranks == 2 ? 2 * l.ce_bytes : l.ce_bytes;
-    l.simple_bytes = l.ll_at - l.push_bytes - l.ce_bytes;
-    if (l.simple_bytes < SIMPLE_LEAST) {
-        l.simple_bytes = SIMPLE_LEAST;
-        l.push_bytes = l.ce_bytes = (l.ll_at - l.simple_bytes) / 2 / UNIT * UNIT;
-    }
+    if (l.ll_at - l.push_bytes - l.ce_bytes < SIMPLE_LEAST)
+        l.push_bytes = l.ce_bytes = (l.ll_at - SIMPLE_LEAST) / 2 / UNIT * UNIT;
     l.ll128_bytes = nranks > 1 ? 2 * pipc__ll128_area_bytes(nranks) : 0;
     if (2 * l.ll128_bytes > l.push_bytes)
         l.ll128_bytes = 0;

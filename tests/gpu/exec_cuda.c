@@ -27,13 +27,12 @@
 #include <cmocka.h>
 
 #include "kernels/allreduce.h"
-#include "kernels/ll.h"
-#include "runtime/exec/perturb.h"
 #include "runtime/exec/cuda_exec.h"
 #include "runtime/plan/generate.h"
 #include "tests/gpu/ce.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/graphs.h"
+#include "tests/gpu/ll.h"
 #include "tests/gpu/push.h"
 #include "tests/gpu/timing.h"
 #include "tests/unit/values.h"
@@ -131,59 +130,6 @@ static void plans_over_host_memory_are_right(void **state)
         run_list(LIST(by_host), n);
 }
 
-/* Every protocol beside the others, on all numbers of blocks that a call may ask for. */
-static void ll_is_right_alone_and_among_other_calls(void **state)
-{
-    (void)state;
-    for (int n = 1; n <= most_ranks(); n++)
-        for (int ll = 1; ll <= 2; ll++) {
-            exec_job_t job = make_job(SMALL, ll == 1 ? PIPC__ONE_SHOT : -1, 8 * COUNTS);
-            job.ll = ll;
-            job.blocks = true;
-            job.max_usec = 100;
-            if (ranks_run(n, exec_job_body, &job, 120))
-                fail_msg("%d ranks, %s", n, ll == 1 ? "ll alone" : "ll among others");
-            job.plans = LIST(by_host);
-            job.plan = ll == 1 ? 0 : -1;
-            if (ranks_run(n, exec_job_body, &job, 120))
-                fail_msg("%d ranks, host memory, %s", n, ll == 1 ? "ll alone" : "ll among others");
-        }
-}
-
-/* --- LL128, where NVLink joins the GPUs ------------------------------------------------------- */
-
-#define LL128_STAGING (64 * MB) /* less leaves it no room */
-
-static int lacks_ll128(ranks_t *all, int rank, void *arg)
-{
-    static const rank_plan_t one = {PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT};
-    rank_exec_t re;
-
-    (void)arg;
-    exec_memory_gpu.begin(rank);
-    rank_exec_open(&re, &pipc__exec_cuda, LL128_STAGING, (rank_plans_t){&one, 1}, all, rank);
-    bool can = re.exec->ops->can(re.exec, re.plans[0], PIPC__PROTO_LL128, 1, false);
-    rank_exec_close(&re);
-    return can ? 0 : 1;
-}
-
-static void ll128_is_right_alone_and_among_other_calls(void **state)
-{
-    (void)state;
-    if (ranks_run(2, lacks_ll128, NULL, 60))
-        skip();
-    for (int n = 2; n <= most_ranks(); n++)
-        for (int turns = 0; turns < 2; turns++) {
-            exec_job_t job = make_job(LL128_STAGING, turns ? -1 : PIPC__ONE_SHOT, 8 * COUNTS);
-            job.ll128 = 1 + turns;
-            job.ll = job.push = 2 * turns;
-            job.blocks = true;
-            job.max_usec = 100;
-            if (ranks_run(n, exec_job_body, &job, 120))
-                fail_msg("%d ranks, %s", n, turns ? "ll128 among others" : "ll128 alone");
-        }
-}
-
 #ifndef PIPC_PERTURB
 
 /* --- peers that die, abort, come late -------------------------------------------------------- */
@@ -215,42 +161,6 @@ static void a_dead_peer_is_named_in_stages_too(void **state)
         assert_int_equal(ranks_run_each(most_ranks(), exec_loss_body, &loss, 60, exits), 0);
         for (int r = 0; r < most_ranks(); r++)
             assert_int_equal(exits[r], r == loss.victim ? 9 : 0);
-    }
-}
-
-static void a_dead_or_late_peer_of_ll_is_noticed(void **state)
-{
-    (void)state;
-    for (int host = 0; host < 2; host++)
-        for (unsigned int late = 0; late < 2; late++) {
-            exec_loss_t loss = make_loss();
-            int exits[PIPC__RANKS_MAX];
-            loss.job.ll = 1;
-            loss.job.plan = 0;
-            loss.job.plans = host ? LIST(by_host) : (rank_plans_t){NULL, 0};
-            loss.late_msec = late * 1000;
-            assert_int_equal(ranks_run_each(most_ranks(), exec_loss_body, &loss, 60, exits), 0);
-            for (int r = 0; r < most_ranks(); r++)
-                assert_int_equal(exits[r], r == loss.victim && !late ? 9 : 0);
-        }
-}
-
-static void a_dead_late_or_aborting_peer_of_ll128_is_noticed(void **state)
-{
-    (void)state;
-    if (ranks_run(2, lacks_ll128, NULL, 60))
-        skip();
-    for (unsigned int way = 0; way < 3; way++) {
-        exec_loss_t loss = make_loss();
-        int exits[PIPC__RANKS_MAX];
-        loss.job.ll128 = 1;
-        loss.job.plan = 0;
-        loss.job.staging_bytes = LL128_STAGING;
-        loss.late_msec = way == 1 ? 1000 : 0;
-        loss.aborts = way == 2;
-        assert_int_equal(ranks_run_each(most_ranks(), exec_loss_body, &loss, 60, exits), 0);
-        for (int r = 0; r < most_ranks(); r++)
-            assert_int_equal(exits[r], r == loss.victim && !way ? 9 : 0);
     }
 }
 
@@ -551,72 +461,6 @@ static void each_wait_of_stages_is_needed(void **state)
     job.ncounts = (int)(sizeof(sizes) / sizeof(sizes[0]));
     job.calls = 42;
     assert_true(exec_drop_each_wait(job, 2, 120) > 0);
-}
-
-/* Waits and areas of LL; the checks of one-shot's waits are those of the flags in the packets. */
-static void each_check_of_ll_is_needed(void **state)
-{
-    exec_job_t job = make_control(0);
-    static const rank_plan_t list[] = {{PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_FLAT}};
-
-    (void)state;
-    job.plans = LIST(list);
-    job.ll = 1;
-    assert_int_equal(exec_drop_each_wait(job, 2, 120), 1);
-    job.plan = 0;
-    job.drop_step = -1;
-    job.one_area = 1;
-    assert_int_equal(ranks_run(2, exec_job_body, &job, 120), EXEC_WRONG);
-}
-
-/* The numbers of calls, cut to 32 bits, come round to 0, which is what untouched packets hold. */
-static int cross_the_wrap(ranks_t *all, int rank, void *arg)
-{
-    const exec_job_t *job = arg;
-    pipc__error_t err = {PIPC_OK, ""};
-    pipc_status_t st = PIPC_OK;
-    rank_exec_t re;
-
-    pipc__perturb = (pipc__perturb_t){.drop_step = -1, .no_scrub = job->no_scrub, .seed = 42};
-    pipc__perturb.calls = ((uint64_t)1 << 32) - 1 - PIPC__LL_SCRUB_CALLS;
-    job->memory->begin(rank);
-    rank_exec_open(&re, job->ops, job->staging_bytes, job->plans, all, rank);
-    char *x = job->memory->alloc(8);
-    pipc__exec_call_t k = {.plan = re.plans[0],
-                           .send = x,
-                           .recv = x + 4,
-                           .count = 1,
-                           .dtype = PIPC_F32,
-                           .op = PIPC_SUM,
-                           .stream = gpu_streams[0],
-                           .number = 1,
-                           .proto = PIPC__PROTO_LL};
-    for (size_t i = 0; !st && i < PIPC__LL_SCRUB_CALLS; i++)
-        st = re.exec->ops->run(re.exec, &k, &err);
-    if (!st)
-        st = re.exec->ops->drain(re.exec, &err);
-    if (st)
-        fprintf(stderr, "# %s\n", err.text);
-    pipc__perturb.max_usec = job->max_usec;
-    int bad = st ? EXEC_FAILED : exec_calls(&re, job, rank, ranks_size(all), 0, 24);
-    job->memory->free(x);
-    if (!(bad & EXEC_FAILED))
-        rank_exec_close(&re);
-    return bad;
-}
-
-static void old_packets_are_overwritten_in_time(void **state)
-{
-    static const size_t large[] = {40000, 30001, 20000};
-    exec_job_t job = make_control(0);
-
-    (void)state;
-    job.counts = large;
-    job.ncounts = 3;
-    job.ll = 1;
-    assert_int_equal(ranks_run(2, cross_the_wrap, &job, 120), 0);
-    job.no_scrub = 1;
-    assert_int_equal(ranks_run(2, cross_the_wrap, &job, 120), EXEC_WRONG);
 }
 
 static void the_second_staging_area_is_needed(void **state)

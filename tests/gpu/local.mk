@@ -1,6 +1,6 @@
 # tests/gpu/local.mk - tests that need GPUs; they skip where there are none
 EXEC_CUDA_TEST = tests/gpu/exec_cuda.c tests/gpu/ce.c tests/gpu/ce.h tests/gpu/gpu.c tests/gpu/gpu.h \
-	tests/gpu/graphs.c tests/gpu/graphs.h tests/gpu/push.c tests/gpu/push.h \
+	tests/gpu/graphs.c tests/gpu/graphs.h tests/gpu/ll.c tests/gpu/ll.h tests/gpu/push.c tests/gpu/push.h \
 	tests/gpu/stuck.c tests/gpu/stuck.h tests/gpu/timing.c tests/gpu/timing.h \
 	tests/unit/exec_calls.c tests/unit/exec_calls.h tests/unit/rank_exec.c tests/unit/rank_exec.h \
 	tests/unit/ranks.c tests/unit/ranks.h \
@@ -165,7 +165,7 @@ if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/ce_streams tests/unit/cuda_pin
 endif
 endif
-tests_unit_ce_streams_SOURCES = tests/unit/ce_streams.c \
+tests_unit_ce_streams_SOURCES = tests/unit/ce_streams.c tests/unit/ce_queues.c tests/unit/ce_queues.h \
 	runtime/exec/cuda_ce.c runtime/exec/cuda_ce.h runtime/exec/cuda_pin.c runtime/exec/cuda_driver.c runtime/exec/cuda_driver.h \
 	tests/unit/rank_exec.c tests/unit/rank_exec.h tests/unit/ranks.c tests/unit/ranks.h
 tests_unit_ce_streams_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB

@@ -368,6 +368,8 @@ static const admission_t admissions[] = {
      "8 one-shot/ll; max one-shot"},
     {T(8, eager, "one-shot/ll", 2, 2) T(8, eager, "nccl", 9, 9), "8 one-shot/ll; max nccl"},
     {T(8, eager, "one-shot/ll", 2, 2), NULL},
+    {T(8, eager, "one-shot/ll128", 2, 2) T(8, eager, "one-shot/push", 5, 5),
+     "8 one-shot/ll128; max one-shot/push"},
     /* without NCCL the best own; equals do not flutter */
     {T(8, eager, "ring", 5.0, 5) T(8, eager, "two-shot", 6, 6) T(16, eager, "ring", 7.05, 8)
          T(16, eager, "two-shot", 7, 7),
@@ -517,6 +519,20 @@ static void gpus_begin_with_their_own_rows(void **state)
     }
 }
 
+/* A row that is longer than a protocol's messages is cut; other protocols go on. */
+static void a_protocol_ends_where_its_memory_does(void **state)
+{
+    pipc__table_t t = pipc__table_fixed(PIPC__ONE_SHOT);
+    char got[512];
+
+    (void)state;
+    t.row[0].eager.proto = t.row[0].graph.proto = PIPC__PROTO_LL128;
+    pipc__table_end(&t, PIPC__PROTO_LL, 1000);
+    pipc__table_end(&t, PIPC__PROTO_LL128, 4423680);
+    describe(&t, got, sizeof(got));
+    assert_string_equal(got, "4423680 one-shot/ll128; max one-shot");
+}
+
 static void cpus_copy_once_and_then_halve(void **state)
 {
     static const struct {
@@ -556,6 +572,7 @@ int main(void)
         cmocka_unit_test(what_falls_back_is_hopeless),
         cmocka_unit_test(a_tail_is_p99_of_enough_samples),
         cmocka_unit_test(gpus_begin_with_their_own_rows),
+        cmocka_unit_test(a_protocol_ends_where_its_memory_does),
         cmocka_unit_test(cpus_copy_once_and_then_halve),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
