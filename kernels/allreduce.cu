@@ -368,6 +368,9 @@ template <class R> static __device__ void run(const pipc__lane_args_t &a)
     __shared__ lane_round two[2];
     int stage = stage_of(a);
     int nops = a.to[stage] - a.from[stage];
+
+    if (!DROPPED(a, 0, PIPC__GRID_STEP))
+        grid_wait();
     bool alive = begin(a, a.program + a.stage_at[stage] + a.from[stage], nops, words);
     uint64_t round = *(volatile uint64_t *)&a.state->epoch;
 

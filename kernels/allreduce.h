@@ -25,6 +25,8 @@
 #endif
 #define PIPC__FLAG_BYTES 64
 #define PIPC__FLAGS_BYTES (PIPC__LANES_MAX * PIPC__BUFFERS * PIPC__FLAGS_MAX * PIPC__FLAG_BYTES)
+/* The wait that kernels begin with, for tests to drop: ptx.cuh, grid_wait(). */
+#define PIPC__GRID_STEP 1003
 /* Steps of a stage: they are kept in shared memory, beside 1 KB for all else. */
 #define PIPC__PROGRAM_MAX (47 * 1024 / (int)sizeof(pipc__op_t))
 

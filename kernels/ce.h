@@ -9,12 +9,14 @@
  *       free? copy chunk --------> device ring     came? sum, free
  *
  *     sender's copy stream                 receiver's copy stream             its kernel
- *       free? copy chunk --> host ring       landed? summed? copy, free ---->   came? sum, summed
+ *       free? copy chunk --> host ring       landed? copy --> device ring       came? sum, free
  *
  * A receiver has a ring for each sender, and a place in it is a number of bytes, counted over all
  * calls of the communicator: the chunk at [begin, end) lies at begin mod ring, and each flag holds
- * the end of the last chunk that it tells of. So chunks need no slots of one size: the last ones of
- * a message are short, since nothing overlaps with the sum of the very last. All ranks cut alike.
+ * the end of the last chunk that it tells of. A ring on the host goes with the one on the device: a
+ * chunk has its place in both until it is summed. So chunks need no slots of one size: the last
+ * ones of a message are short, since nothing overlaps with the sum of the very last. All ranks cut
+ * alike.
  *
  * In place the kernel must not write what the own copy engines have still to read: a flag for each
  * peer, gone, says up to where they have. Out of place it is looked at once, at the call's end,
@@ -58,7 +60,6 @@ enum {
     PIPC__CE_WAIT_BEGIN,  /* sender's stream: the caller's has come to the call */
     PIPC__CE_WAIT_FREE,   /* sender's stream: the ring has room */
     PIPC__CE_WAIT_LANDED, /* receiver's stream: the chunk is in host memory */
-    PIPC__CE_WAIT_SUMMED, /* receiver's stream: the device ring has room */
     PIPC__CE_WAITS
 };
 
@@ -73,7 +74,7 @@ typedef struct pipc__ce_args {
     uint64_t at;                         /* where the call begins in the rings */
     size_t ring_bytes, most, least;      /* least, most: pipc__ce_cut() */
     const char *ring[PIPC__RANKS_MAX];   /* of sender q; the own: NULL */
-    uint64_t *room[PIPC__RANKS_MAX];     /* flag that says that chunks of q were summed */
+    uint64_t *room[PIPC__RANKS_MAX];     /* flag at sender q: its chunks were summed */
     char *head;                          /* own, on the device */
     char *scrub[2];                      /* LL's areas, see ll.h; NULL: none */
     uint32_t lanes;                      /* chunk n of the call goes by lane n mod lanes */
@@ -109,7 +110,7 @@ typedef struct pipc__ce_cut {
  * second time when all of it is there. */
 static inline pipc__ce_cut_t pipc__ce_cut(size_t bytes, size_t ring, bool host)
 {
-    const size_t low = (size_t)(host ? 256 : 1024) << 10, high = (size_t)(host ? 2 : 4) << 20;
+    const size_t low = (size_t)(host ? 256 : 1024) << 10, high = (size_t)4 << 20;
     size_t most = bytes / (host ? 8 : 4);
     pipc__ce_cut_t cut;
 

@@ -218,6 +218,8 @@ template <class R> static __device__ __forceinline__ void run(const pipc__ll_arg
     uint4 own = make_uint4(0, 0, 0, 0), result;
     ll_call k;
 
+    if (!DROPPED(a, 0, PIPC__GRID_STEP))
+        grid_wait();
     if (first < units)
         own = load_input(a, first, OF_OWN);
     k.number = *(volatile uint64_t *)&a.state->calls + 1;

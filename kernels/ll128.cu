@@ -1,17 +1,18 @@
 /* kernels/ll128.cu - all-reduce of middle sizes, a flag in each line: a kernel for each type and
  * operation, one launch a call. See ll128.h for lines, rows and tiles.
  *
- *     first tile: load, push to every peer --> the next one, if any: the same --> first tile:
- *     take rank 0's, 1's, ... as they come, sum, store --> the one behind the next: push --> ...
+ *     first tile: load, push to every peer --> load the next one --> first tile: take rank 0's,
+ *     1's, ... as they come, sum, store --> the next one: push --> load the one behind it --> ...
  *
- * A warp does its tiles alone and meets nobody until the kernel's end. It is a tile ahead with its
- * pushes: the link is busy while it sums, and what it takes next has had the time of a tile to
- * come. To push all tiles first leaves the link idle in the second half, and two or more ahead are
- * slower as well (doc/measurements.md). No circle of ranks can wait: of all tiles that some rank
- * has not pushed yet take the first one; its warp waits, if at all, for one before it, which all
- * have pushed. That holds whatever their grids are. A thread loads a unit before it stores there,
- * so in place is safe. The sum goes in rank order, with the operations of reduce.cuh: the bits of
- * the one-shot plan, on every rank.
+ * A warp does its tiles alone and meets nobody until the kernel's end. What it pushes ahead of what
+ * it takes is bounded: stores wait for the link in the same queues that loads go through, so the
+ * more of them there are, the later comes what is to be summed. A warp of two tiles pushes both at
+ * once, since nothing would go out while it sums; one of more pushes a tile when it has summed the
+ * one before (doc/measurements.md). No circle of ranks can wait: of all tiles that some rank has
+ * not pushed yet take the first one; its warp waits, if at all, for one before it, which all have
+ * pushed. That holds whatever their grids are. A thread loads a unit before it stores there, so in
+ * place is safe. The sum goes in rank order, with the operations of reduce.cuh: the bits of the
+ * one-shot plan, on every rank.
  */
 #include "kernels/ll128.h"
 #include "kernels/bytes.cuh"
@@ -70,6 +71,20 @@ static __device__ __forceinline__ uint4 load_unit(const pipc__ll128_args_t &a, u
     const uint32_t n = bytes_of(a, unit);
 
     return n ? load_any(a.send + (size_t)unit * UNIT, n) : make_uint4(0, 0, 0, 0);
+}
+
+/* A lane's units of a tile; one that has a flag has the same twice. */
+struct input {
+    uint4 first, second;
+};
+
+static __device__ __forceinline__ input load_input(const pipc__ll128_args_t &a, const lane &l,
+                                                   uint32_t tile)
+{
+    const units u = units_of(l, tile);
+    const uint4 v = load_unit(a, u.first);
+
+    return {v, l.flag ? v : load_unit(a, u.second)};
 }
 
 static __device__ __forceinline__ uint64_t low(uint4 v)
@@ -150,13 +165,11 @@ static __device__ void trace_sum_of(const pipc__ll128_args_t &a, const line_call
 
 /* By the whole warp: lines have to be stored at once. */
 static __device__ __forceinline__ void push(const pipc__ll128_args_t &a, const line_call &k,
-                                            const lane &l, uint32_t tile)
+                                            const lane &l, uint32_t tile, const input &in)
 {
-    const units u = units_of(l, tile);
-    const uint4 v = load_unit(a, u.first);
-    const uint4 next = l.flag ? v : load_unit(a, u.second);
-    const rows r = {{low(v), l.flag ? k.number : high(v), l.flag ? high(v) : low(next),
-                     l.flag ? k.number : high(next)}};
+    const rows r = {{low(in.first), l.flag ? k.number : high(in.first),
+                     l.flag ? high(in.first) : low(in.second),
+                     l.flag ? k.number : high(in.second)}};
 
 #pragma unroll 1
     for (uint32_t i = 0; i < a.nranks - 1; i++) {
@@ -165,9 +178,9 @@ static __device__ __forceinline__ void push(const pipc__ll128_args_t &a, const l
         store_line(p + word_at(l, 0), r.w[0], r.w[1]);
         store_line(p + word_at(l, 2), r.w[2], r.w[3]);
     }
-    TRACE_PUSH(a, k, l, tile, u.first, 0);
+    TRACE_PUSH(a, k, l, tile, units_of(l, tile).first, 0);
     if (!l.flag)
-        TRACE_PUSH(a, k, l, tile, u.second, 1);
+        TRACE_PUSH(a, k, l, tile, units_of(l, tile).second, 1);
 }
 
 /* --- waiting and summing --------------------------------------------------------------------- */
@@ -219,16 +232,15 @@ static __device__ __forceinline__ void store_unit(const pipc__ll128_args_t &a, u
 /* False, for the whole warp, when given up. */
 template <class R>
 static __device__ __forceinline__ bool sum(const pipc__ll128_args_t &a, const line_call &k,
-                                           const lane &l, uint32_t tile)
+                                           const lane &l, uint32_t tile, const input &in)
 {
     const share s = {a.nth, a.nranks, a.reciprocal};
     const units u = units_of(l, tile);
-    const uint4 v = load_unit(a, u.first), next = l.flag ? v : load_unit(a, u.second);
     R first, second;
 
 #pragma unroll 1
     for (uint32_t q = 0; q < a.nranks; q++) {
-        uint4 x = v, y = next;
+        uint4 x = in.first, y = in.second;
         if (q != a.rank) {
             const char *p = slot_of(a.from[q], k, tile);
             rows r;
@@ -270,29 +282,41 @@ static __device__ void end(const pipc__ll128_args_t &a, uint64_t number)
 template <class R> static __device__ __forceinline__ void run(const pipc__ll128_args_t &a)
 {
     const uint32_t tiles = pipc__ll128_tiles(a.bytes);
-    const uint32_t thread = blockIdx.x * blockDim.x + threadIdx.x;
-    const uint32_t warp = thread / 32, step = gridDim.x * blockDim.x / 32;
+    /* Tiles in turns among the blocks: where some warps have one more than others, all
+     * multiprocessors have as many. */
+    const uint32_t warp = threadIdx.x / 32 * gridDim.x + blockIdx.x;
+    const uint32_t step = gridDim.x * blockDim.x / 32;
     const lane l = {threadIdx.x % 32, threadIdx.x % 8 == 7};
     line_call k;
 
+    if (!DROPPED(a, 0, PIPC__GRID_STEP))
+        grid_wait();
+    input in = load_input(a, l, warp), next = in;
+    const bool ahead = tiles <= 2 * step;
     k.number = *(volatile uint64_t *)&a.state->calls + 1;
     /* A warp has to be of one mind, and another one may give up at any moment. */
     const bool dead = !warp_all(!*(volatile uint32_t *)&a.state->dead);
     k.area = AREA(a, k.number) * a.area_bytes;
     DELAY(a, k.number, 0);
     if (warp < tiles && !dead)
-        push(a, k, l, warp);
-    if (thread == 0) {
+        push(a, k, l, warp, in);
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
         scrub(a, k.number);
         trace_scrub(a, k.number);
     }
     DELAY(a, k.number, 1);
 #pragma unroll 1
     for (uint32_t tile = warp; tile < tiles && !dead; tile += step) {
-        if (tile + step < tiles)
-            push(a, k, l, tile + step);
-        if (!sum<R>(a, k, l, tile))
+        const bool more = tile + step < tiles;
+        if (more)
+            next = load_input(a, l, tile + step);
+        if (more && ahead)
+            push(a, k, l, tile + step, next);
+        if (!sum<R>(a, k, l, tile, in))
             break;
+        if (more && !ahead)
+            push(a, k, l, tile + step, next);
+        in = next;
     }
     end(a, k.number);
 }

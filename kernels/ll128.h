@@ -21,14 +21,16 @@
 #ifndef PIPC_KERNELS_LL128_H
 #define PIPC_KERNELS_LL128_H
 
+#include <stdbool.h>
+
 #include "kernels/allreduce.h"
 #include "kernels/ll.h"
 #include "runtime/plan/proto.h"
 #include "runtime/plan/trace.h"
 
-#define PIPC__LL128_THREADS 512       /* of a block, as long as each warp has one tile at most */
-#define PIPC__LL128_THREADS_MOST 1024 /* behind that: the more loads are under way */
-#define PIPC__LL128_UNITS 60          /* of a tile */
+#define PIPC__LL128_THREADS 512      /* of a block, as long as that is a warp for each tile */
+#define PIPC__LL128_THREADS_MOST 576 /* of a quarter of an H200's warps each has eight of 4 MB */
+#define PIPC__LL128_UNITS 60         /* of a tile */
 
 /* The arguments of a launch. Pointers are the device's. */
 typedef struct pipc__ll128_args {
@@ -61,20 +63,17 @@ static inline PIPC__HD uint32_t pipc__ll128_tiles(size_t bytes)
     return (uint32_t)((bytes + PIPC__LL128_TILE_DATA - 1) / PIPC__LL128_TILE_DATA);
 }
 
-/* How @bytes are cut, at @most blocks: a tile a warp, if there are as many warps. Blocks of 512
- * threads begin 0.2 us sooner; once a warp has two tiles, twice as many warps are worth more
- * (doc/measurements.md). */
+/* How @bytes are cut, at @most blocks: a tile a warp, if there are as many warps, else on all
+ * multiprocessors, each of which can push but a tenth of what the link takes. More warps are under
+ * way with more at once, and their loads come late behind the stores (doc/measurements.md). */
 static inline pipc__ll_grid_t pipc__ll128_grid(size_t bytes, int most)
 {
     const unsigned int tiles = pipc__ll128_tiles(bytes), cap = (unsigned int)most;
-    pipc__ll_grid_t g = {.threads = PIPC__LL128_THREADS};
+    const bool fit = tiles <= cap * (PIPC__LL128_THREADS / 32);
+    const unsigned int threads = fit ? PIPC__LL128_THREADS : PIPC__LL128_THREADS_MOST;
+    const unsigned int blocks = (tiles + threads / 32 - 1) / (threads / 32);
 
-    if (tiles > cap * (g.threads / 32))
-        g.threads = PIPC__LL128_THREADS_MOST;
-    g.blocks = (tiles + g.threads / 32 - 1) / (g.threads / 32);
-    if (g.blocks > cap)
-        g.blocks = cap;
-    return g;
+    return (pipc__ll_grid_t){blocks < cap ? blocks : cap, threads};
 }
 
 #endif

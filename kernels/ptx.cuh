@@ -68,6 +68,18 @@ static __device__ __forceinline__ void load_line(const char *p, uint64_t *a, uin
     load_packet(p, a, b);
 }
 
+/* --- the stream ------------------------------------------------------------------------------ */
+
+/* Until the kernels before this one on the stream have ended and what they wrote is there. Every
+ * thread begins with it, for the launch may have begun sooner (exec/cuda_launch.c); if it has not,
+ * there is nothing to wait for. Code for older GPUs has no such wait and is never launched so. */
+static __device__ __forceinline__ void grid_wait()
+{
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /* --- data ------------------------------------------------------------------------------------ */
 
 static __device__ __forceinline__ uint4 load_16(const char *p)

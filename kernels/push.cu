@@ -508,6 +508,9 @@ template <class R> static __device__ __forceinline__ void run(const pipc__push_a
     __shared__ block_state block;
     const uint32_t number = threadIdx.x / PIPC__PUSH_GROUP;
     uint64_t calls, pushed;
+
+    if (!DROPPED(a, 0, PIPC__GRID_STEP))
+        grid_wait();
 #if PIPC__BULK
     stream t;
     bool streams = begin_stream(a, t);

@@ -29,9 +29,8 @@
  * A wait in a GPU's front end knows nothing of the abort word and can't be taken back: release.h
  * ends it, by a store. */
 typedef enum pipc__front {
-    PIPC__FRONT_FREE,   /* rank r has read what was sent to it */
+    PIPC__FRONT_FREE,   /* rank r has summed what was sent to it */
     PIPC__FRONT_LANDED, /* what rank r sent is in host memory */
-    PIPC__FRONT_SUMMED, /* what rank r sent was taken from the own device's memory */
     PIPC__FRONTS
 } pipc__front_t;
 

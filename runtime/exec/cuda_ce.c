@@ -78,7 +78,7 @@ static const char *judge_streams(const pipc__cuda_exec_t *x)
 {
     const char *blocking = getenv("CUDA_LAUNCH_BLOCKING");
 
-    if (!x->order.counts)
+    if (!x->order.counts || !x->cu->StreamBatchMemOp)
         return "streams of this driver can't wait for 64 bits of memory or write them";
     if (blocking && atoi(blocking))
         return "CUDA_LAUNCH_BLOCKING is set, and a launch would wait for what is enqueued behind "
@@ -139,7 +139,7 @@ static void take_wiring(pipc__cuda_exec_t *x, const pipc__plan_t *plan,
         for (int q = 0; q < x->size; q++)
             x->ce.any_host |= w.to[q] == PIPC__HOST;
     }
-    /* What a host ring has free is told by one stream, in order. */
+    /* More streams than one a peer gain nothing there: the bus is what takes long. */
     x->ce.lanes = x->ce.any_host ? 1 : PIPC__CE_LANES;
 }
 
@@ -155,12 +155,10 @@ static void set_up_args(pipc__cuda_exec_t *x, const pipc__ll_wiring_t *w)
     a->ring_bytes = pipc__ce_ring_bytes(x->layout.ce_bytes, x->size);
     a->head = (char *)device_at(x, x->rank, 0);
     for (int q = 0; q < x->size; q++) {
-        bool host = x->ce.from_host >> q & 1;
         if (q == x->rank)
             continue;
         a->ring[q] = (const char *)device_at(x, x->rank, ring_at(x, x->rank, q));
-        a->room[q] = (uint64_t *)(host ? front_flag(&x->ce, x->rank, PIPC__FRONT_SUMMED, q)
-                                       : front_flag(&x->ce, q, PIPC__FRONT_FREE, x->rank));
+        a->room[q] = (uint64_t *)front_flag(&x->ce, q, PIPC__FRONT_FREE, x->rank);
     }
     a->plan_id = (uint32_t)x->ce.program;
     memcpy(a->wait_step, w->wait_step, sizeof(a->wait_step));
@@ -293,18 +291,34 @@ static CUresult wait_front(pipc__cuda_exec_t *x, CUstream stream, pipc__front_t 
                                     CU_STREAM_WAIT_VALUE_GEQ);
 }
 
-/* A turn of the ring before @k its bytes must have been read. */
-static CUresult wait_room(pipc__cuda_exec_t *x, CUstream stream, pipc__front_t kind, int peer,
-                          const chunk_t *k)
+/* A turn of the ring before @k its bytes must have been summed: then the ring is free on the device
+ * and, for what went through it, on the host. */
+static CUresult wait_room(pipc__cuda_exec_t *x, CUstream stream, int peer, const chunk_t *k)
 {
     if (k->end <= x->ce.safe + x->ce.args.ring_bytes)
         return CUDA_SUCCESS;
-    return wait_front(x, stream, kind, peer, k->end - x->ce.args.ring_bytes);
+    return wait_front(x, stream, PIPC__FRONT_FREE, peer, k->end - x->ce.args.ring_bytes);
 }
 
 static CUresult write_flag(pipc__cuda_exec_t *x, CUstream stream, CUdeviceptr flag, uint64_t value)
 {
     return x->cu->StreamWriteValue64(stream, flag, value, CU_STREAM_WRITE_VALUE_DEFAULT);
+}
+
+/* To the peer, and to the own kernel when it is to know. Both at once: to change from copies to
+ * flags and back takes 5 to 10 us, whatever their number. */
+static CUresult tell_pushed(pipc__cuda_exec_t *x, CUstream stream, int peer, const chunk_t *k)
+{
+    const CUdeviceptr come = x->ce.to_host >> peer & 1
+                                 ? front_flag(&x->ce, peer, PIPC__FRONT_LANDED, x->rank)
+                                 : device_at(x, peer, PIPC__CE_CAME(x->rank, k->lane));
+    const CUdeviceptr gone = device_at(x, x->rank, PIPC__CE_GONE(peer, k->lane));
+    CUstreamBatchMemOpParams both[] = {
+        {.writeValue = {CU_STREAM_MEM_OP_WRITE_VALUE_64, come, .value64 = k->end}},
+        {.writeValue = {CU_STREAM_MEM_OP_WRITE_VALUE_64, gone, .value64 = k->gone}}};
+
+    return k->gone ? x->cu->StreamBatchMemOp(stream, 2, both, 0)
+                   : write_flag(x, stream, come, k->end);
 }
 
 static CUresult push(pipc__cuda_exec_t *x, const char *send, int peer, const chunk_t *k)
@@ -316,22 +330,18 @@ static CUresult push(pipc__cuda_exec_t *x, const char *send, int peer, const chu
     CUresult rc = CUDA_SUCCESS;
 
     if (!DROPPED_CE(PIPC__CE_WAIT_FREE))
-        rc = wait_room(x, stream, PIPC__FRONT_FREE, peer, k);
+        rc = wait_room(x, stream, peer, k);
     if (!rc)
         rc = host ? x->cu->MemcpyDtoHAsync(host_at(x, peer, to), from, k->bytes, stream)
                   : x->cu->MemcpyDtoDAsync(device_at(x, peer, to), from, k->bytes, stream);
     if (!rc)
-        rc = write_flag(x, stream,
-                        host ? front_flag(&x->ce, peer, PIPC__FRONT_LANDED, x->rank)
-                             : device_at(x, peer, PIPC__CE_CAME(x->rank, k->lane)),
-                        k->end);
-    if (!rc && k->gone)
-        rc = write_flag(x, stream, device_at(x, x->rank, PIPC__CE_GONE(peer, k->lane)), k->gone);
+        rc = tell_pushed(x, stream, peer, k);
     return rc;
 }
 
 /* The other half of the way by host memory. It waits for nothing of the caller's: what the peer has
- * sent may come while the caller's stream is still on its way to the call. */
+ * sent may come while the caller's stream is still on its way to the call. Nor for room on the
+ * device: the peer has waited for that. */
 static CUresult pull(pipc__cuda_exec_t *x, int peer, const chunk_t *k)
 {
     const size_t at = ring_at(x, x->rank, peer) + k->in_ring;
@@ -340,15 +350,11 @@ static CUresult pull(pipc__cuda_exec_t *x, int peer, const chunk_t *k)
 
     if (!DROPPED_CE(PIPC__CE_WAIT_LANDED))
         rc = wait_front(x, stream, PIPC__FRONT_LANDED, peer, k->end);
-    if (!rc && !DROPPED_CE(PIPC__CE_WAIT_SUMMED))
-        rc = wait_room(x, stream, PIPC__FRONT_SUMMED, peer, k);
     if (!rc)
         rc = x->cu->MemcpyHtoDAsync(device_at(x, x->rank, at), host_at(x, x->rank, at), k->bytes,
                                     stream);
     if (!rc)
         rc = write_flag(x, stream, device_at(x, x->rank, PIPC__CE_CAME(peer, k->lane)), k->end);
-    if (!rc)
-        rc = write_flag(x, stream, front_flag(&x->ce, peer, PIPC__FRONT_FREE, x->rank), k->end);
     return rc;
 }
 

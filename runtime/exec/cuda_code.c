@@ -98,6 +98,8 @@ pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err)
             if (!st)
                 st = load_kernel(x, x->ce.module, "ce", op, t, &x->ce.kernel[op][t], err);
         }
+    if (!st)
+        pipc__cuda_launch_init(x);
     return st ? st : pipc__cuda_push_kernels(x, err);
 }
 

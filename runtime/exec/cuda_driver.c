@@ -27,8 +27,10 @@ static const struct entry {
 static const struct entry newer[] = {
     {"cuStreamGetId", offsetof(pipc__cuda_t, StreamGetId)},
     {"cuFuncLoad", offsetof(pipc__cuda_t, FuncLoad)},
+    {"cuLaunchKernelEx", offsetof(pipc__cuda_t, LaunchKernelEx)},
     {"cuStreamWaitValue64_v2", offsetof(pipc__cuda_t, StreamWaitValue64)},
     {"cuStreamWriteValue64_v2", offsetof(pipc__cuda_t, StreamWriteValue64)},
+    {"cuStreamBatchMemOp_v2", offsetof(pipc__cuda_t, StreamBatchMemOp)},
     {"cuStreamGetCaptureInfo_v2", offsetof(pipc__cuda_t, StreamGetCaptureInfo)},
     {"cuStreamUpdateCaptureDependencies", offsetof(pipc__cuda_t, StreamUpdateCaptureDependencies)},
     {"cuGraphAddEventRecordNode", offsetof(pipc__cuda_t, GraphAddEventRecordNode)},

@@ -81,8 +81,13 @@
 /* Newer functions, with the types of cuda.h of the driver that brought them; NULL without. */
 typedef CUresult (*pipc__cuStreamGetId_t)(CUstream stream, unsigned long long *id); /* 12.0 */
 typedef CUresult (*pipc__cuFuncLoad_t)(CUfunction function);                        /* 12.4 */
+typedef CUresult (*pipc__cuLaunchKernelEx_t)(const CUlaunchConfig *config, CUfunction function,
+                                             void **params, void **extra); /* 11.8 */
 typedef CUresult (*pipc__cuStreamValue64_t)(CUstream stream, CUdeviceptr at, uint64_t value,
                                             unsigned int flags); /* 11.7 */
+typedef CUresult (*pipc__cuStreamBatchMemOp_t)(CUstream stream, unsigned int count,
+                                               CUstreamBatchMemOpParams *ops,
+                                               unsigned int flags); /* 11.7 */
 typedef CUresult (*pipc__cuStreamGetCaptureInfo_t)(CUstream stream, CUstreamCaptureStatus *status,
                                                    uint64_t *id, CUgraph *graph,
                                                    const CUgraphNode **ahead,
@@ -101,7 +106,9 @@ typedef struct pipc__cuda {
 #undef PIPC__CUDA_MEMBER
     pipc__cuStreamGetId_t StreamGetId;
     pipc__cuFuncLoad_t FuncLoad;
+    pipc__cuLaunchKernelEx_t LaunchKernelEx;
     pipc__cuStreamValue64_t StreamWaitValue64, StreamWriteValue64;
+    pipc__cuStreamBatchMemOp_t StreamBatchMemOp;
     pipc__cuStreamGetCaptureInfo_t StreamGetCaptureInfo;
     pipc__cuStreamUpdateCaptureDependencies_t StreamUpdateCaptureDependencies;
     pipc__cuGraphAddEventRecordNode_t GraphAddEventRecordNode;

@@ -2,6 +2,7 @@
  *
  *     cuda.c         the executor's functions; launching; what went wrong since
  *     cuda_order.c   calls one after the other, whatever their streams
+ *     cuda_launch.c  a kernel on a stream
  *     cuda_simple.c  a plan step by step
  *     cuda_rail.c    a plan over nodes: the same in two halves, and NCCL between them
  *     cuda_ll.c      small messages, flags in the data
@@ -97,6 +98,7 @@ typedef struct pipc__cuda_exec {
     CUfunction ll_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     CUfunction ll128_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
     CUfunction push_kernel[PIPC_REDOP_COUNT][PIPC_DTYPE_COUNT];
+    bool begins_early;  /* launches may: see cuda_launch.c */
     size_t push_shared; /* memory for bulk copies, a block; 0: the kernels have none */
     pipc__cuda_program_t programs[PIPC__PROGRAMS_MAX];
     int nprograms;
@@ -125,6 +127,21 @@ typedef struct pipc__cuda_exec {
 /* Load the kernels and force them onto the device, so that no launch ever loads. */
 pipc_status_t pipc__cuda_load_kernels(pipc__cuda_exec_t *x, pipc__error_t *err);
 void pipc__cuda_unload_kernels(pipc__cuda_exec_t *x);
+
+/* Whether launches may begin before the kernel before them has ended: with a @driver (12030: of
+ * CUDA 12.3), kernels made for @ptx (90: sm_90) at least, and a launch that can say so. */
+bool pipc__cuda_may_begin_early(int driver, int ptx, bool has_launch);
+void pipc__cuda_launch_init(pipc__cuda_exec_t *x); /* once kernels are loaded */
+
+/* Of one of those kernels, all of which begin with grid_wait(). */
+typedef struct pipc__cuda_grid {
+    CUfunction kernel;
+    unsigned int blocks, threads, shared; /* shared: bytes of memory a block */
+} pipc__cuda_grid_t;
+
+/* @args: the structure that is the kernel's one parameter. */
+CUresult pipc__cuda_launch(const pipc__cuda_exec_t *x, CUstream stream, const pipc__cuda_grid_t *g,
+                           void *args);
 
 /* Put the own rank's programs of @plan on the device. */
 pipc_status_t pipc__cuda_load_program(pipc__cuda_exec_t *x, const pipc__plan_t *plan,

@@ -76,7 +76,6 @@ pipc_status_t pipc__cuda_ll_check(const pipc__cuda_exec_t *x, const pipc__exec_c
 CUresult pipc__cuda_ll_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index)
 {
     pipc__ll_args_t *a = &x->programs[index].ll;
-    void *params[] = {a};
 
     a->send = call->send;
     a->recv = call->recv;
@@ -92,6 +91,6 @@ CUresult pipc__cuda_ll_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *cal
     a->trace = pipc__perturb.trace;
 #endif
     pipc__ll_grid_t g = pipc__ll_grid(a->bytes, pipc__cuda_blocks(x, call));
-    return x->cu->LaunchKernel(x->ll_kernel[call->op][call->dtype], g.blocks, 1, 1, g.threads, 1, 1,
-                               0, call->stream, params, NULL);
+    const pipc__cuda_grid_t grid = {x->ll_kernel[call->op][call->dtype], g.blocks, g.threads, 0};
+    return pipc__cuda_launch(x, call->stream, &grid, a);
 }

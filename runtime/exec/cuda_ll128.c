@@ -90,7 +90,7 @@ CUresult pipc__cuda_ll128_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *
     pipc__ll128_args_t *a = &x->programs[index].ll128;
     pipc__ll_grid_t g =
         pipc__ll128_grid(call->count * pipc_dtype_bytes(call->dtype), pipc__cuda_blocks(x, call));
-    void *params[] = {a};
+    const pipc__cuda_grid_t grid = {x->ll128_kernel[call->op][call->dtype], g.blocks, g.threads, 0};
 
     a->send = call->send;
     a->recv = call->recv;
@@ -104,6 +104,5 @@ CUresult pipc__cuda_ll128_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *
     a->one_area = pipc__perturb.one_area;
     a->trace = pipc__perturb.trace;
 #endif
-    return x->cu->LaunchKernel(x->ll128_kernel[call->op][call->dtype], g.blocks, 1, 1, g.threads, 1,
-                               1, 0, call->stream, params, NULL);
+    return pipc__cuda_launch(x, call->stream, &grid, a);
 }

@@ -151,7 +151,6 @@ CUresult pipc__cuda_push_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *c
     const pipc__cuda_program_t *p = &x->programs[index];
     int blocks = pipc__cuda_blocks(x, call);
     pipc__push_args_t *a = &x->programs[index].push;
-    void *params[] = {a};
 
     a->send = call->send;
     a->recv = call->recv;
@@ -170,8 +169,11 @@ CUresult pipc__cuda_push_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *c
     a->drop_step = pipc__perturb.drop_step;
     a->trace = pipc__perturb.trace;
 #endif
-    uint32_t grid = (uint32_t)blocks < a->nchunks ? (uint32_t)blocks : a->nchunks;
-    return x->cu->LaunchKernel(x->push_kernel[call->op][call->dtype], grid, 1, 1,
-                               PIPC__PUSH_THREADS, 1, 1, a->streams * a->chunk_bytes, call->stream,
-                               params, NULL);
+    const pipc__cuda_grid_t grid = {
+        x->push_kernel[call->op][call->dtype],
+        (uint32_t)blocks < a->nchunks ? (uint32_t)blocks : a->nchunks,
+        PIPC__PUSH_THREADS,
+        a->streams * a->chunk_bytes,
+    };
+    return pipc__cuda_launch(x, call->stream, &grid, a);
 }

@@ -56,12 +56,14 @@ void pipc__cuda_take_program(pipc__cuda_exec_t *x, const pipc__exec_call_t *call
 
 CUresult pipc__cuda_launch_lanes(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int lanes)
 {
-    unsigned int blocks = (unsigned int)(lanes * call->plan->nstages);
-    unsigned int shared = (unsigned int)longest_stage(&x->args) * sizeof(pipc__op_t);
-    void *params[] = {&x->args};
+    const pipc__cuda_grid_t grid = {
+        x->kernel[call->op][call->dtype],
+        (unsigned int)(lanes * call->plan->nstages),
+        PIPC__LANE_THREADS,
+        (unsigned int)longest_stage(&x->args) * sizeof(pipc__op_t),
+    };
 
-    return x->cu->LaunchKernel(x->kernel[call->op][call->dtype], blocks, 1, 1, PIPC__LANE_THREADS,
-                               1, 1, shared, call->stream, params, NULL);
+    return pipc__cuda_launch(x, call->stream, &grid, &x->args);
 }
 
 CUresult pipc__cuda_simple_launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, int index)

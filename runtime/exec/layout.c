@@ -39,7 +39,7 @@ pipc__layout_t pipc__layout(size_t staging_bytes, int nranks)
     if (l.ll_at - l.push_bytes - l.ce_bytes < SIMPLE_LEAST)
         l.push_bytes = l.ce_bytes = (l.ll_at - SIMPLE_LEAST) / 2 / UNIT * UNIT;
     l.ll128_bytes = nranks > 1 ? 2 * pipc__ll128_area_bytes(nranks) : 0;
-    if (2 * l.ll128_bytes > l.push_bytes)
+    if (l.ll128_bytes + least(l.push_bytes / 2, push_most(nranks)) > l.push_bytes)
         l.ll128_bytes = 0;
     l.push_bytes = least(l.push_bytes - l.ll128_bytes, push_most(nranks));
     l.simple_bytes = l.ll_at - l.push_bytes - l.ll128_bytes - l.ce_bytes;

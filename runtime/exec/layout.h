@@ -28,7 +28,8 @@ typedef struct pipc__layout {
 /* Cut @staging_bytes, 8 MiB at least, for @nranks ranks (0: not known yet; the whole and LL's place
  * are the same for all): 4 MiB for LL; of the rest a half for push and a quarter each for simple
  * and copy engines. Push is for few ranks: of more than two simple has the half. LL128 takes its
- * part of push's, if that leaves the larger half; what push has no use for then is simple's, too. */
+ * part of push's, if that leaves push a half or all that it has use for; what is left over then is
+ * simple's, too. */
 pipc__layout_t pipc__layout(size_t staging_bytes, int nranks);
 
 /* The same with all of it simple's: for plans over nodes, beside which there is nothing else. */

@@ -9,6 +9,9 @@
 #include <time.h>
 
 #define PAUSE_MSEC_MAX 50 /* between two rounds of stores, once streams had time to end */
+/* Before the first one: kernels look at the abort word about once a millisecond, and tell whom they
+ * wait for. Streams let go before that would bring them what looks like an end. */
+#define REPORT_MSEC 5
 
 struct pipc__release {
     pthread_t thread;
@@ -31,6 +34,13 @@ static void store_all(pipc__page_t *page)
             __atomic_store_n(&page->front[kind][q].value, PIPC__RELEASED, __ATOMIC_RELEASE);
 }
 
+static void pause_msec(long msec)
+{
+    const struct timespec pause = {0, msec * 1000000};
+
+    nanosleep(&pause, NULL);
+}
+
 static void *watch(void *arg)
 {
     pipc__release_t *r = arg;
@@ -41,10 +51,10 @@ static void *watch(void *arg)
         return NULL;
     pipc_status_t st = pipc__control_state(r->ctl, &who);
     pipc__control_abort(r->ctl, st, who);
+    pause_msec(REPORT_MSEC);
     for (long msec = 1; !is_stopped(r); msec += msec < PAUSE_MSEC_MAX) {
-        const struct timespec pause = {0, msec * 1000000};
         store_all(pipc__control_page(r->ctl));
-        nanosleep(&pause, NULL);
+        pause_msec(msec);
     }
     return NULL;
 }

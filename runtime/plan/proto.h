@@ -42,7 +42,7 @@ static inline size_t pipc__ll_bytes_max(int nranks)
  * the other ranks. */
 static inline size_t pipc__ll128_area_bytes(int nranks)
 {
-    return nranks == 2 ? (size_t)9 << 19 : (size_t)2 << 20;
+    return nranks == 2 ? (size_t)9 << 20 : (size_t)2 << 20;
 }
 
 static inline size_t pipc__ll128_slot_bytes(int nranks)
@@ -52,7 +52,7 @@ static inline size_t pipc__ll128_slot_bytes(int nranks)
     return slot - slot % PIPC__LL128_TILE_BYTES;
 }
 
-/* The longest message of LL128, in bytes: 4423680 of 2 ranks, 654720 of 4, 280320 of 8. */
+/* The longest message of LL128, in bytes: 8847360 of 2 ranks, 654720 of 4, 280320 of 8. */
 static inline size_t pipc__ll128_bytes_max(int nranks)
 {
     return pipc__ll128_slot_bytes(nranks) / PIPC__LL128_TILE_BYTES * PIPC__LL128_TILE_DATA;

@@ -42,8 +42,10 @@ static const struct {
     int blocks;
 } shipped[] = {
     {2, NVLINK, 0, KB(128), PIPC__PROTO_LL, 0},
-    {2, NVLINK, 64, MB(4), PIPC__PROTO_LL128, 0},
-    {2, NVLINK, 0, MB(2), PIPC__PROTO_LL128, 0},
+    {2, NVLINK, 24, MB(8), PIPC__PROTO_LL128, 0},
+    {2, NVLINK, 16, MB(4), PIPC__PROTO_LL128, 0},
+    {2, NVLINK, 8, MB(1), PIPC__PROTO_LL128, 0},
+    {2, NVLINK, 0, KB(512), PIPC__PROTO_LL128, 0},
     {2, PEER, 64, MB(1), PIPC__PROTO_LL, 0},
     {2, PEER, 0, KB(512), PIPC__PROTO_LL, 0},
     {2, PEER, 0, SIZE_MAX, PIPC__PROTO_PUSH, 0},

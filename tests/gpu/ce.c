@@ -375,7 +375,6 @@ void ce_needs_each_of_its_waits(void **state)
     run_without(PIPC__CE_WAIT_FREE, LIST(by_device), exec_job_body);
     run_without(PIPC__CE_WAIT_FREE, LIST(by_host), exec_job_body);
     run_without(PIPC__CE_WAIT_LANDED, LIST(by_host), exec_job_body);
-    run_without(PIPC__CE_WAIT_SUMMED, LIST(by_host), exec_job_body);
     run_without(PIPC__CE_WAIT_BEGIN, LIST(by_device), input_body);
     run_without(PIPC__CE_WAIT_END, LIST(by_device), input_body);
 }

@@ -32,9 +32,11 @@ static const char *const allowed[] = {
     /* to know where one is */
     "cuCtxGetCurrent", "cuStreamIsCapturing", "cuStreamGetId",
     /* the order of calls */
-    "cuStreamWaitValue64*", "cuStreamWriteValue64*", "cuEventRecord*", "cuStreamWaitEvent",
+    "cuStreamWaitValue64*", "cuStreamWriteValue64*", "cuStreamBatchMemOp*", "cuEventRecord*",
+    "cuStreamWaitEvent",
     /* the work */
-    "cuLaunchKernel", "cuMemcpyDtoDAsync*", "cuMemcpyDtoHAsync*", "cuMemcpyHtoDAsync*"};
+    "cuLaunchKernel", "cuLaunchKernelEx", "cuMemcpyDtoDAsync*", "cuMemcpyDtoHAsync*",
+    "cuMemcpyHtoDAsync*"};
 
 /* The first capture makes up for the events that were not recorded until then. */
 static const char *const allowed_captured[] = {
@@ -42,6 +44,7 @@ static const char *const allowed_captured[] = {
     "cuStreamIsCapturing",
     "cuStreamWaitEvent",
     "cuLaunchKernel",
+    "cuLaunchKernelEx",
     "cuEventRecord*",
     "cuStreamWaitValue64*",
     "cuStreamGetCaptureInfo*",
@@ -77,7 +80,7 @@ static void names_are_judged(void)
         bool eager, captured;
     } cases[] = {
         {"cuLaunchKernel", true, true},
-        {"cuLaunchKernelEx", false, false},
+        {"cuLaunchKernelEx", true, true},
         {"cuStreamWaitValue64_v2", true, true},
         {"cuStreamWriteValue64_v2", true, false},
         {"cuStreamGetCaptureInfo_v2", false, true},

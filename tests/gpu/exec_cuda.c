@@ -30,6 +30,7 @@
 #include "runtime/exec/cuda_exec.h"
 #include "runtime/plan/generate.h"
 #include "tests/gpu/ce.h"
+#include "tests/gpu/early.h"
 #include "tests/gpu/gpu.h"
 #include "tests/gpu/graphs.h"
 #include "tests/gpu/ll.h"
@@ -495,10 +496,12 @@ static int all_tests(void)
         cmocka_unit_test(ce_leaves_the_input_alone_before_the_call_and_behind_it),
         cmocka_unit_test(ce_is_right_where_streams_share_queues),
         cmocka_unit_test(push_is_right_alone_and_among_other_calls),
+        cmocka_unit_test(calls_wait_for_what_comes_before),
 #ifdef PIPC_PERTURB
         cmocka_unit_test(ce_needs_each_of_its_waits),
         cmocka_unit_test(push_needs_each_of_its_waits),
         cmocka_unit_test(each_check_of_ll_is_needed),
+        cmocka_unit_test(the_wait_for_what_comes_before_is_needed),
         cmocka_unit_test(old_packets_are_overwritten_in_time),
         cmocka_unit_test(each_wait_is_needed),
         cmocka_unit_test(each_wait_of_stages_is_needed),

@@ -1,6 +1,6 @@
 # tests/gpu/local.mk - tests that need GPUs; they skip where there are none
-EXEC_CUDA_TEST = tests/gpu/exec_cuda.c tests/gpu/ce.c tests/gpu/ce.h tests/gpu/gpu.c tests/gpu/gpu.h \
-	tests/gpu/graphs.c tests/gpu/graphs.h tests/gpu/ll.c tests/gpu/ll.h tests/gpu/push.c tests/gpu/push.h \
+EXEC_CUDA_TEST = tests/gpu/exec_cuda.c tests/gpu/ce.c tests/gpu/ce.h tests/gpu/early.c tests/gpu/early.h \
+	tests/gpu/gpu.c tests/gpu/gpu.h tests/gpu/graphs.c tests/gpu/graphs.h tests/gpu/ll.c tests/gpu/ll.h tests/gpu/push.c tests/gpu/push.h \
 	tests/gpu/stuck.c tests/gpu/stuck.h tests/gpu/timing.c tests/gpu/timing.h \
 	tests/unit/exec_calls.c tests/unit/exec_calls.h tests/unit/rank_exec.c tests/unit/rank_exec.h \
 	tests/unit/ranks.c tests/unit/ranks.h \
@@ -11,10 +11,12 @@ check_PROGRAMS += tests/gpu/exec_cuda tests/gpu/exec_cuda_perturb tests/gpu/nccl
 endif
 endif
 tests_gpu_exec_cuda_SOURCES = $(EXEC_CUDA_TEST)
+nodist_tests_gpu_exec_cuda_SOURCES = tests/gpu/early_kernels_fatbin.c
 tests_gpu_exec_cuda_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_exec_cuda_CFLAGS = $(UNIT_CFLAGS)
 tests_gpu_exec_cuda_LDADD = libpipc-exec-cuda.la libpipc-exec.la $(UNIT_LIBS)
 tests_gpu_exec_cuda_perturb_SOURCES = $(EXEC_CUDA_TEST)
+nodist_tests_gpu_exec_cuda_perturb_SOURCES = tests/gpu/early_kernels_fatbin.c
 tests_gpu_exec_cuda_perturb_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS) -DPIPC_PERTURB
 tests_gpu_exec_cuda_perturb_CFLAGS = $(UNIT_CFLAGS)
 tests_gpu_exec_cuda_perturb_LDADD = libpipc-exec-cuda-perturb.la libpipc-exec-perturb.la $(UNIT_LIBS)
@@ -59,7 +61,7 @@ tests_gpu_random_calls_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_random_calls_LDADD = libpipc-comm.la
 tests/gpu/random_kernels.fatbin tests/gpu/random_kernels.cuda12.fatbin: NVCCFLAGS += -fmad=false -I$(top_srcdir)/runtime/include
 tests/gpu/random_kernels.fatbin tests/gpu/random_kernels.cuda12.fatbin: tests/unit/random_values.h
-EXTRA_DIST += tests/gpu/random_kernels.cu tests/gpu/gate tests/gpu/many tests/gpu/many_summary.py
+EXTRA_DIST += tests/gpu/early_kernels.cu tests/gpu/random_kernels.cu tests/gpu/gate tests/gpu/many tests/gpu/many_summary.py
 CLEANFILES += tests/gpu/*.fatbin tests/gpu/*.ptxas tests/gpu/*_fatbin.c
 
 # What calls ask of the driver, and what communicators leave behind.
@@ -162,7 +164,7 @@ tests_unit_ce_LDADD = libpipc-exec.la $(UNIT_LIBS)
 # Streams that are queues of the test's, and a driver that pins; these need CUDA's header.
 if HAVE_CUDA
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/ce_streams tests/unit/cuda_pin
+check_PROGRAMS += tests/unit/ce_streams tests/unit/cuda_launch tests/unit/cuda_pin
 endif
 endif
 tests_unit_ce_streams_SOURCES = tests/unit/ce_streams.c tests/unit/ce_queues.c tests/unit/ce_queues.h \
@@ -174,6 +176,10 @@ tests_unit_ce_streams_LDADD = libpipc-exec-perturb.la $(UNIT_LIBS)
 tests_unit_cuda_lanes_SOURCES = tests/unit/cuda_lanes.c
 tests_unit_cuda_lanes_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cuda_lanes_LDADD = libpipc-exec.la $(UNIT_LIBS)
+tests_unit_cuda_launch_SOURCES = tests/unit/cuda_launch.c runtime/exec/cuda_launch.c
+tests_unit_cuda_launch_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_cuda_launch_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_cuda_launch_LDADD = $(UNIT_LIBS)
 tests_unit_cuda_pin_SOURCES = tests/unit/cuda_pin.c runtime/exec/cuda_pin.c
 tests_unit_cuda_pin_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_cuda_pin_CFLAGS = $(UNIT_CFLAGS)

@@ -74,7 +74,7 @@ static void chunks_are_few_and_the_last_one_is_short(void **state)
         {4 * MB, MB, 512 * KB, false, 5},           {MB, MB, 512 * KB, false, 2},
         {256 * KB, MB, 256 * KB, false, 1},         {16 * MB, 3836 * KB, 608 * KB, false, 7},
         {256 * MB, 3836 * KB, 640 * KB, false, 71}, {4 * MB, 512 * KB, 128 * KB, true, 10},
-        {256 * MB, 2 * MB, 128 * KB, true, 132},
+        {64 * MB, 3836 * KB, 128 * KB, true, 22},   {256 * MB, 3836 * KB, 160 * KB, true, 73},
     };
     const size_t ring = pipc__ce_ring_bytes(15 * MB, 2);
 

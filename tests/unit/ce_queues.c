@@ -359,6 +359,19 @@ static CUresult device_pointer(CUdeviceptr *there, void *p, unsigned int flags)
     return flags ? CUDA_ERROR_NOT_SUPPORTED : CUDA_SUCCESS;
 }
 
+static CUresult batch(CUstream s, unsigned int count, CUstreamBatchMemOpParams *ops,
+                      unsigned int flags)
+{
+    CUresult rc = flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+
+    for (unsigned int i = 0; !rc && i < count; i++)
+        rc = ops[i].operation == CU_STREAM_MEM_OP_WRITE_VALUE_64
+                 ? write_value(s, ops[i].writeValue.address, ops[i].writeValue.value64,
+                               ops[i].writeValue.flags)
+                 : CUDA_ERROR_INVALID_VALUE;
+    return rc;
+}
+
 static CUresult launch(CUfunction f, unsigned int x, unsigned int y, unsigned int z,
                        unsigned int threads, unsigned int ty, unsigned int tz, unsigned int shared,
                        CUstream s, void **params, void **extra)
@@ -380,6 +393,7 @@ const pipc__cuda_t queues_driver = {.MemcpyDtoDAsync = d_to_d,
                                     .MemcpyHtoDAsync = h_to_d,
                                     .StreamWriteValue64 = write_value,
                                     .StreamWaitValue64 = wait_value,
+                                    .StreamBatchMemOp = batch,
                                     .EventCreate = event_create,
                                     .EventDestroy = event_destroy,
                                     .EventRecord = event_record,

@@ -239,11 +239,10 @@ static void each_wait_is_needed(void **state)
         int wait;
         rank_shape_t shape;
     } table[] = {
-        {PIPC__CE_WAIT_CAME, SHAPE_FLAT},   {PIPC__CE_WAIT_CAME, SHAPE_HOST},
-        {PIPC__CE_WAIT_GONE, SHAPE_FLAT},   {PIPC__CE_WAIT_END, SHAPE_FLAT},
-        {PIPC__CE_WAIT_BEGIN, SHAPE_FLAT},  {PIPC__CE_WAIT_FREE, SHAPE_FLAT},
-        {PIPC__CE_WAIT_FREE, SHAPE_HOST},   {PIPC__CE_WAIT_LANDED, SHAPE_HOST},
-        {PIPC__CE_WAIT_SUMMED, SHAPE_HOST},
+        {PIPC__CE_WAIT_CAME, SHAPE_FLAT},  {PIPC__CE_WAIT_CAME, SHAPE_HOST},
+        {PIPC__CE_WAIT_GONE, SHAPE_FLAT},  {PIPC__CE_WAIT_END, SHAPE_FLAT},
+        {PIPC__CE_WAIT_BEGIN, SHAPE_FLAT}, {PIPC__CE_WAIT_FREE, SHAPE_FLAT},
+        {PIPC__CE_WAIT_FREE, SHAPE_HOST},  {PIPC__CE_WAIT_LANDED, SHAPE_HOST},
     };
 
     (void)state;

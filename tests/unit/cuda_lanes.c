@@ -123,7 +123,7 @@ static void slots_of_ll128_fit_their_area(void **state)
     static const struct {
         int nranks;
         size_t most;
-    } table[] = {{2, 4423680}, {3, 983040}, {4, 654720}, {8, 280320}, {16, 130560}};
+    } table[] = {{2, 8847360}, {3, 983040}, {4, 654720}, {8, 280320}, {16, 130560}};
 
     (void)state;
     for (int n = 2; n <= PIPC__RANKS_MAX; n++) {
@@ -136,7 +136,7 @@ static void slots_of_ll128_fit_their_area(void **state)
     assert_int_equal(PIPC__LL128_UNITS * 16, PIPC__LL128_TILE_DATA);
 }
 
-/* A tile of 960 bytes a warp; from the second tile of a warp on, twice as many warps a block. */
+/* A tile of 960 bytes a warp; from the second tile of a warp on, more warps a block. */
 static void grids_of_ll128_have_more_warps_for_more_tiles(void **state)
 {
     static const struct {
@@ -147,10 +147,11 @@ static void grids_of_ll128_have_more_warps_for_more_tiles(void **state)
                  {16 * 960, 33, 1, 512},
                  {16 * 960 + 1, 33, 2, 512},
                  {33 * 16 * 960, 33, 33, 512},
-                 {33 * 16 * 960 + 1, 33, 17, 1024},
-                 {4423680, 33, 33, 1024},
+                 {33 * 16 * 960 + 1, 33, 30, 576},
+                 {33 * 18 * 960 + 1, 33, 33, 576},
+                 {8847360, 33, 33, 576},
                  {1 << 20, 132, 69, 512},
-                 {2 << 20, 132, 69, 1024}};
+                 {2 << 20, 132, 122, 576}};
 
     (void)state;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
@@ -251,11 +252,12 @@ static void protocols_share_no_staging(void **state)
         int nranks;
         size_t simple, push, ce, all;
     } table[] = {
-        {MB(64), 2, MB(45 - 9) - RING, RING, MB(15), MB(64)}, /* the default */
+        {MB(64), 2, MB(45 - 18) - RING, RING, MB(15), MB(64)}, /* the default */
         {MB(64), 3, MB(30), MB(15) - MB(4), MB(15), MB(64)},
         {MB(64), 16, MB(30), MB(15) - MB(4), MB(15), MB(64)},
-        {MB(40) + 1, 2, MB(38) * 3 / 4 - MB(9) - RING, RING, MB(38) / 4, MB(42)},
-        {MB(32), 2, MB(28) * 3 / 4 - RING, RING, MB(28) / 4, MB(32)}, /* no room for LL128 */
+        {MB(58), 2, MB(54) * 3 / 4 - MB(18) - RING, RING, MB(54) / 4, MB(58)},
+        {MB(56), 2, MB(52) * 3 / 4 - RING, RING, MB(52) / 4, MB(56)}, /* no room for LL128 */
+        {MB(40) + 1, 2, MB(38) * 3 / 4 - RING, RING, MB(38) / 4, MB(42)},
         {MB(8), 2, MB(2), MB(1), MB(1), MB(8)},
         {1, 2, MB(2), MB(1), MB(1), MB(8)}, /* the least */
         {1, 8, MB(2), MB(1), MB(1), MB(8)},

@@ -418,11 +418,11 @@ int exec_loss_body(ranks_t *all, int rank, void *arg)
         rank_exec_close(&re);
         return bad;
     }
-    if (rank == loss->victim && !loss->aborts)
-        _exit(9);
     if (rank != loss->victim)
         return third_call(&re, loss);
     usleep(200 * 1000); /* the others wait by now */
+    if (!loss->aborts)
+        _exit(9);
     pipc__control_abort(re.ctl, PIPC_ERR_ABORTED, rank);
     return 0;
 }

@@ -623,7 +623,7 @@ endif
 endif
 endif
 tests_unit_kernels_nodes_perturb_SOURCES = tests/unit/kernels_nodes.c \
-	runtime/exec/cuda_program.c runtime/exec/cuda_rail.c runtime/exec/cuda_simple.c \
+	runtime/exec/cuda_launch.c runtime/exec/cuda_program.c runtime/exec/cuda_rail.c runtime/exec/cuda_simple.c \
 	tests/emulate/allreduce.cc \
 	tests/emulate/cuda.h \
 	tests/emulate/emulate.c tests/emulate/emulate.h \

@@ -493,8 +493,10 @@ static void gpus_begin_with_their_own_rows(void **state)
     } cases[] = {
         {2, false, false, 33, "524288 one-shot/ll; max one-shot/push"},
         {2, false, false, 132, "1048576 one-shot/ll; max one-shot/push"},
-        {2, false, true, 33, "131072 one-shot/ll; 2097152 one-shot/ll128; max one-shot/push"},
-        {2, false, true, 132, "131072 one-shot/ll; 4194304 one-shot/ll128; max one-shot/push"},
+        {2, false, true, 7, "131072 one-shot/ll; 524288 one-shot/ll128; max one-shot/push"},
+        {2, false, true, 8, "131072 one-shot/ll; 1048576 one-shot/ll128; max one-shot/push"},
+        {2, false, true, 16, "131072 one-shot/ll; 4194304 one-shot/ll128; max one-shot/push"},
+        {2, false, true, 33, "131072 one-shot/ll; 8388608 one-shot/ll128; max one-shot/push"},
         {2, true, false, 33, "262144 one-shot/ll; max one-shot/push/24"},
         {2, true, true, 33, "262144 one-shot/ll; max one-shot/push/24"},
         {4, false, false, 33, "65536 one-shot/ll; 262144 one-shot; max two-shot"},
@@ -528,9 +530,9 @@ static void a_protocol_ends_where_its_memory_does(void **state)
     (void)state;
     t.row[0].eager.proto = t.row[0].graph.proto = PIPC__PROTO_LL128;
     pipc__table_end(&t, PIPC__PROTO_LL, 1000);
-    pipc__table_end(&t, PIPC__PROTO_LL128, 4423680);
+    pipc__table_end(&t, PIPC__PROTO_LL128, 8847360);
     describe(&t, got, sizeof(got));
-    assert_string_equal(got, "4423680 one-shot/ll128; max one-shot");
+    assert_string_equal(got, "8847360 one-shot/ll128; max one-shot");
 }
 
 static void cpus_copy_once_and_then_halve(void **state)
