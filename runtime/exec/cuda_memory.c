@@ -13,7 +13,7 @@
 #include "runtime/exec/perturb.h"
 
 #define PAGE 4096
-#define VERSION 7
+#define VERSION 8
 
 _Static_assert(sizeof(pipc__cuda_handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
 
