@@ -64,6 +64,15 @@ tests/gpu/random_kernels.fatbin tests/gpu/random_kernels.cuda12.fatbin: tests/un
 EXTRA_DIST += tests/gpu/early_kernels.cu tests/gpu/random_kernels.cu tests/gpu/gate tests/gpu/many tests/gpu/many_summary.py
 CLEANFILES += tests/gpu/*.fatbin tests/gpu/*.ptxas tests/gpu/*_fatbin.c
 
+# What the hook adds to a call of NCCL's.
+if HAVE_CUDA
+check_PROGRAMS += tests/gpu/pass_through
+endif
+tests_gpu_pass_through_SOURCES = tests/gpu/pass_through.c tests/gpu/gpu.c tests/gpu/gpu.h \
+	tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h
+tests_gpu_pass_through_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_pass_through_LDADD = libpipc-comm.la -ldl
+
 # What calls ask of the driver, and what communicators leave behind.
 if HAVE_CUDA
 if HAVE_CMOCKA

@@ -179,6 +179,18 @@ test_expect_fail 'where there is none, that is an error' 'by_path "$test_dir/non
 test_expect_success '... with one line' 'cat err && [ "$(grep -c ^pcie-ipc err)" = 1 ]'
 test_expect_fail 'named as its own NCCL it does not go round' 'by_path "$test_dir/beside/full.so"'
 
+# What a call through it costs is measured by this; here it goes by the stand-in
+through=$build/tests/gpu/pass_through
+if [ -x "$through" ]; then
+    test_expect_success 'the hook and NCCL are told apart in one process' '
+        PCIE_IPC_PLAN=nccl hooked "$through" "$test_dir/a/libnccl.so.2" 3 && silent && cat out && [ "$(wc -l <out)" = 2 ] &&
+        [ "$(done_by_nccl 0)" = 800 ]'
+    test_expect_fail 'without the hook nothing is measured' '"$through" "$test_dir/a/libnccl.so.2" 3 2>/dev/null'
+else
+    skip 'the hook and NCCL are told apart in one process' 'no CUDA in this build'
+    skip 'without the hook nothing is measured' 'no CUDA in this build'
+fi
+
 # Who has nothing to do with it
 test_expect_success 'a program with NCCL linked into it: right, and silent' '
     hooked ./static plain 2 && silent && [ "$(done_by_nccl 0)" = 5 ]'
