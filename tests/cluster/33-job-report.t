@@ -47,11 +47,13 @@ reported() {
     report "$1" | grep -qF "$2"
 }
 
-# job NAME: the user's, until NAME is there; its number, once it runs
+# job NAME: the user's, until NAME is there; its number, once it runs: a job is RUNNING before its prolog has ended, and
+# what happens until then is not under it
 job() {
     local id
-    id=$(as_user sbatch --parsable --oversubscribe --overcommit -o /dev/null --wrap "until [ -e $JOB_HOME/$1 ]; do sleep 0.1; done")
-    wait_job "$id" RUNNING && echo "$id"
+    id=$(as_user sbatch --parsable --oversubscribe --overcommit -o /dev/null \
+        --wrap "touch $JOB_HOME/$1.begun; until [ -e $JOB_HOME/$1 ]; do sleep 0.1; done")
+    until_true 20 test -e "$JOB_HOME/$1.begun" >/dev/null && echo "$id"
 }
 end_job() {
     touch "$JOB_HOME/$1" && wait_job "$2" COMPLETED

@@ -152,7 +152,11 @@ int main(int argc, char **argv)
     char why[PIPC__ERROR_MAX];
     test_t t = {argc > 1 ? argv[1] : NULL, argc > 2 ? atoi(argv[2]) : 400, false};
 
-    if (!t.library || t.turns < 1 || t.turns > TURNS_MOST) {
+    if (!t.library) { /* among the tests */
+        printf("1..0 # SKIP a measurement; tests/measure-hook makes it\n");
+        return 0;
+    }
+    if (t.turns < 1 || t.turns > TURNS_MOST) {
         fprintf(stderr, "usage: pass_through LIBNCCL [TURNS, 1 to %d]\n", TURNS_MOST);
         return 64;
     }
