@@ -10,7 +10,7 @@
  * it is between kernels that end.
  *
  * No kernel of ours lets the next one start before its own end (griddepcontrol.launch_dependents),
- * tempting as it is: it gains nothing more (doc/measurements.md), and blocks that wait for a stream
+ * tempting as it is: it gains next to nothing (doc/measurements.md), and blocks that wait for a stream
  * would hold multiprocessors that those of another communicator need to be resident.
  *
  * Code of a kernel without that wait must never be launched so, whatever the GPU: a driver may have

@@ -43,8 +43,8 @@ EXEC_CUDA_SOURCES = \
 	runtime/exec/cuda_exec.h \
 	runtime/exec/cuda_host.c \
 	runtime/exec/cuda_pin.c runtime/exec/cuda_pin.h \
-	runtime/exec/cuda_ll.c \
 	runtime/exec/cuda_launch.c \
+	runtime/exec/cuda_ll.c \
 	runtime/exec/cuda_ll128.c \
 	runtime/exec/cuda_memory.c \
 	runtime/exec/cuda_order.c \

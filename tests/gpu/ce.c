@@ -36,11 +36,6 @@ static const rank_plan_t others[] = {{PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_ONE
                                      {PIPC__RING, PIPC__ALLREDUCE, SHAPE_HOST}};
 #define LIST(plans) ((rank_plans_t){plans, COUNT(plans)})
 
-static int most_ranks(void)
-{
-    return gpu_found < PIPC__RANKS_MAX ? gpu_found : PIPC__RANKS_MAX;
-}
-
 static exec_job_t make_job(rank_plans_t plans, int calls)
 {
     return (exec_job_t){.ops = &pipc__exec_cuda,
@@ -61,7 +56,7 @@ void ce_is_right_alone_and_among_other_calls(void **state)
     const rank_plans_t lists[] = {LIST(by_device), LIST(by_host), LIST(one_way), LIST(others)};
 
     (void)state;
-    for (int n = 2; n <= most_ranks(); n += n < 4 ? 1 : 4)
+    for (int n = 2; n <= gpu_ranks(); n += n < 4 ? 1 : 4)
         for (int i = 0; i < COUNT(lists); i++)
             for (int big = 0; big < 2; big++) {
                 exec_job_t job = make_job(lists[i], 72);

@@ -121,11 +121,16 @@ void calls_wait_for_what_comes_before(void **state)
 
 void the_wait_for_what_comes_before_is_needed(void **state)
 {
+    int missed = 0;
+
     (void)state;
     for (size_t i = 0; protos[i] != PIPC__PROTO_CE; i++) { /* whose launch never begins early */
         early_t e = {protos[i], true};
         int rc = ranks_run(2, body, &e, 60);
         if (rc != EXEC_WRONG && rc != NOT_HERE)
             fail_msg("protocol %d without the wait: %d", (int)protos[i], rc);
+        missed += rc == EXEC_WRONG;
     }
+    if (!missed)
+        skip();
 }

@@ -54,28 +54,13 @@ static int ngpus;
 
 static exec_job_t make_job(size_t staging_bytes, int plan, int calls)
 {
-    return (exec_job_t){
-        .ops = &pipc__exec_cuda,
-        .memory = &exec_memory_gpu,
-        .staging_bytes = staging_bytes,
-        .counts = counts,
-        .ncounts = COUNTS,
-        .plan = plan,
-        .calls = calls,
-        .batch = 12,
-        .drop_step = -1,
-    };
-}
-
-static int most_ranks(void)
-{
-    return ngpus < PIPC__RANKS_MAX ? ngpus : PIPC__RANKS_MAX;
+    return gpu_job(counts, COUNTS, staging_bytes, plan, calls);
 }
 
 static void every_plan_type_operation_size_and_alignment_is_right(void **state)
 {
     (void)state;
-    for (int n = 1; n <= most_ranks(); n++)
+    for (int n = 1; n <= gpu_ranks(); n++)
         for (int plan = -1; plan < PIPC__PLAN_KINDS_PLAIN; plan++)
             for (int big = 0; big < 2; big++) {
                 exec_job_t job = make_job(big ? 8 * MB : SMALL, plan, 3 * COUNTS);
@@ -120,14 +105,14 @@ static void run_list(rank_plans_t list, int n)
 static void plans_in_stages_are_right(void **state)
 {
     (void)state;
-    for (int n = 1; n <= most_ranks(); n++)
+    for (int n = 1; n <= gpu_ranks(); n++)
         run_list(LIST(staged), n);
 }
 
 static void plans_over_host_memory_are_right(void **state)
 {
     (void)state;
-    for (int n = 2; n <= most_ranks(); n += n < 4 ? 2 : 4)
+    for (int n = 2; n <= gpu_ranks(); n += n < 4 ? 2 : 4)
         run_list(LIST(by_host), n);
 }
 
@@ -146,8 +131,8 @@ static void a_dead_peer_is_named_at_once(void **state)
     int exits[PIPC__RANKS_MAX];
 
     (void)state;
-    assert_int_equal(ranks_run_each(most_ranks(), exec_loss_body, &loss, 60, exits), 0);
-    for (int r = 0; r < most_ranks(); r++)
+    assert_int_equal(ranks_run_each(gpu_ranks(), exec_loss_body, &loss, 60, exits), 0);
+    for (int r = 0; r < gpu_ranks(); r++)
         assert_int_equal(exits[r], r == loss.victim ? 9 : 0);
 }
 
@@ -159,8 +144,8 @@ static void a_dead_peer_is_named_in_stages_too(void **state)
         rank_plan_t one = by_host[plan];
         int exits[PIPC__RANKS_MAX];
         loss.job.plans = (rank_plans_t){&one, 1};
-        assert_int_equal(ranks_run_each(most_ranks(), exec_loss_body, &loss, 60, exits), 0);
-        for (int r = 0; r < most_ranks(); r++)
+        assert_int_equal(ranks_run_each(gpu_ranks(), exec_loss_body, &loss, 60, exits), 0);
+        for (int r = 0; r < gpu_ranks(); r++)
             assert_int_equal(exits[r], r == loss.victim ? 9 : 0);
     }
 }
@@ -171,7 +156,7 @@ static void an_abort_reaches_every_rank(void **state)
 
     (void)state;
     loss.aborts = true;
-    assert_int_equal(ranks_run(most_ranks(), exec_loss_body, &loss, 60), 0);
+    assert_int_equal(ranks_run(gpu_ranks(), exec_loss_body, &loss, 60), 0);
 }
 
 static void a_late_peer_is_waited_for(void **state)
@@ -180,7 +165,7 @@ static void a_late_peer_is_waited_for(void **state)
 
     (void)state;
     loss.late_msec = 2000;
-    assert_int_equal(ranks_run(most_ranks(), exec_loss_body, &loss, 60), 0);
+    assert_int_equal(ranks_run(gpu_ranks(), exec_loss_body, &loss, 60), 0);
 }
 
 /* Rank 1 is killed while kernels of all push into each other's staging. */
@@ -225,8 +210,8 @@ static void a_peer_killed_in_mid_call_is_named(void **state)
     int exits[PIPC__RANKS_MAX];
 
     (void)state;
-    assert_int_equal(ranks_run_each(most_ranks(), killed_in_mid_call, &job, 60, exits), 0);
-    for (int r = 0; r < most_ranks(); r++)
+    assert_int_equal(ranks_run_each(gpu_ranks(), killed_in_mid_call, &job, 60, exits), 0);
+    for (int r = 0; r < gpu_ranks(); r++)
         assert_int_equal(exits[r], r == 1 ? 128 + SIGKILL : 0);
 }
 
@@ -240,7 +225,7 @@ static void captured_graphs_replay_among_eager_calls(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         rank_shape_t shape = pushed[i];
-        assert_int_equal(ranks_run(most_ranks(), graphs_body, &shape, 120), 0);
+        assert_int_equal(ranks_run(gpu_ranks(), graphs_body, &shape, 120), 0);
     }
 }
 
@@ -250,7 +235,7 @@ static void communicators_take_turns_on_one_stream_and_on_two(void **state)
 
     (void)state;
     for (streams = 1; streams <= 2; streams++)
-        assert_int_equal(ranks_run(most_ranks(), communicators_body, &streams, 120), 0);
+        assert_int_equal(ranks_run(gpu_ranks(), communicators_body, &streams, 120), 0);
 }
 
 /* --- threads, life --------------------------------------------------------------------------- */
@@ -312,7 +297,7 @@ static void any_thread_can_call(void **state)
     exec_job_t job = make_job(SMALL, -1, 0);
 
     (void)state;
-    assert_int_equal(ranks_run(most_ranks(), call_without_context, &job, 60), 0);
+    assert_int_equal(ranks_run(gpu_ranks(), call_without_context, &job, 60), 0);
 }
 
 static int open_and_close(ranks_t *all, int rank, void *arg)
@@ -342,7 +327,7 @@ static void all_memory_is_given_back(void **state)
     exec_job_t job = make_job(SMALL, -1, 0);
 
     (void)state;
-    assert_int_equal(ranks_run(most_ranks(), open_and_close, &job, 60), 0);
+    assert_int_equal(ranks_run(gpu_ranks(), open_and_close, &job, 60), 0);
 }
 
 /* --- errors ---------------------------------------------------------------------------------- */
@@ -558,7 +543,7 @@ static int run_one_size(int argc, char **argv)
         bad = ranks_join(meet, atoi(option(argc, argv, "--rank", "0")),
                          atoi(option(argc, argv, "--of", "1")), exec_job_body, &job);
     else
-        bad = ranks_run(most_ranks(), exec_job_body, &job, 300);
+        bad = ranks_run(gpu_ranks(), exec_job_body, &job, 300);
     printf("# %d calls of %s bytes: %s\n", job.calls, bytes, bad ? "not right" : "right");
     return bad;
 }
@@ -580,7 +565,7 @@ int main(int argc, char **argv)
         return all_tests();
     }
     if (argc > 1 && !strcmp(argv[1], "--time"))
-        return ranks_run(most_ranks(), timing_body, NULL, 300);
+        return ranks_run(gpu_ranks(), timing_body, NULL, 300);
     if (argc > 1 && !strcmp(argv[1], "--time-ce"))
         return ranks_run(2, ce_timing_body, NULL, 500);
     return argc > 1 ? run_one_size(argc, argv) : all_tests();

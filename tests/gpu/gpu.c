@@ -59,6 +59,11 @@ int gpu_count(char *why)
     return gpu_found = a.count;
 }
 
+int gpu_ranks(void)
+{
+    return gpu_found < PIPC__RANKS_MAX ? gpu_found : PIPC__RANKS_MAX;
+}
+
 static void begin(int rank)
 {
     pipc__error_t err;

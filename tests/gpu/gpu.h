@@ -10,6 +10,7 @@
  * its own, since a process that has used CUDA can't fork ranks that use it. */
 int gpu_count(char *why);
 extern int gpu_found; /* what it said last */
+int gpu_ranks(void);  /* that a communicator can have: one a GPU that was found */
 
 /* Of this rank's process, after exec_memory_gpu.begin(): rank r has GPU r modulo their number. */
 extern const exec_memory_t exec_memory_gpu;
@@ -20,5 +21,21 @@ void gpu_must(CUresult rc, const char *what); /* ends the process with a message
 
 /* MUST(StreamSynchronize, stream); */
 #define MUST(member, ...) gpu_must(gpu->member(__VA_ARGS__), "cu" #member)
+
+/* A job of the CUDA executor by one of its plans (-1: by all in turns), in batches, with all waits
+ * in place. */
+static inline exec_job_t gpu_job(const size_t *counts, int ncounts, size_t staging_bytes, int plan,
+                                 int calls)
+{
+    return (exec_job_t){.ops = &pipc__exec_cuda,
+                        .memory = &exec_memory_gpu,
+                        .staging_bytes = staging_bytes,
+                        .counts = counts,
+                        .ncounts = ncounts,
+                        .plan = plan,
+                        .calls = calls,
+                        .batch = 12,
+                        .drop_step = -1};
+}
 
 #endif

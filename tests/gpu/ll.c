@@ -31,29 +31,14 @@ static const rank_plan_t by_host[] = {{PIPC__ONE_SHOT, PIPC__ALLREDUCE, SHAPE_HO
 
 static exec_job_t make_job(size_t staging_bytes, int plan, int calls)
 {
-    return (exec_job_t){
-        .ops = &pipc__exec_cuda,
-        .memory = &exec_memory_gpu,
-        .staging_bytes = staging_bytes,
-        .counts = counts,
-        .ncounts = COUNTS,
-        .plan = plan,
-        .calls = calls,
-        .batch = 12,
-        .drop_step = -1,
-    };
-}
-
-static int most_ranks(void)
-{
-    return gpu_found < PIPC__RANKS_MAX ? gpu_found : PIPC__RANKS_MAX;
+    return gpu_job(counts, COUNTS, staging_bytes, plan, calls);
 }
 
 /* Every protocol beside the others, on all numbers of blocks that a call may ask for. */
 void ll_is_right_alone_and_among_other_calls(void **state)
 {
     (void)state;
-    for (int n = 1; n <= most_ranks(); n++)
+    for (int n = 1; n <= gpu_ranks(); n++)
         for (int ll = 1; ll <= 2; ll++) {
             exec_job_t job = make_job(SMALL, ll == 1 ? PIPC__ONE_SHOT : -1, 8 * COUNTS);
             job.ll = ll;
@@ -90,7 +75,7 @@ void ll128_is_right_alone_and_among_other_calls(void **state)
     (void)state;
     if (ranks_run(2, lacks_ll128, NULL, 60))
         skip();
-    for (int n = 2; n <= most_ranks(); n++)
+    for (int n = 2; n <= gpu_ranks(); n++)
         for (int turns = 0; turns < 2; turns++) {
             exec_job_t job = make_job(LL128_STAGING, turns ? -1 : PIPC__ONE_SHOT, 8 * COUNTS);
             job.ll128 = 1 + turns;
@@ -117,8 +102,8 @@ void a_dead_or_late_peer_of_ll_is_noticed(void **state)
             loss.job.plan = 0;
             loss.job.plans = host ? LIST(by_host) : (rank_plans_t){NULL, 0};
             loss.late_msec = late * 1000;
-            assert_int_equal(ranks_run_each(most_ranks(), exec_loss_body, &loss, 60, exits), 0);
-            for (int r = 0; r < most_ranks(); r++)
+            assert_int_equal(ranks_run_each(gpu_ranks(), exec_loss_body, &loss, 60, exits), 0);
+            for (int r = 0; r < gpu_ranks(); r++)
                 assert_int_equal(exits[r], r == loss.victim && !late ? 9 : 0);
         }
 }
@@ -136,8 +121,8 @@ void a_dead_late_or_aborting_peer_of_ll128_is_noticed(void **state)
         loss.job.staging_bytes = LL128_STAGING;
         loss.late_msec = way == 1 ? 1000 : 0;
         loss.aborts = way == 2;
-        assert_int_equal(ranks_run_each(most_ranks(), exec_loss_body, &loss, 60, exits), 0);
-        for (int r = 0; r < most_ranks(); r++)
+        assert_int_equal(ranks_run_each(gpu_ranks(), exec_loss_body, &loss, 60, exits), 0);
+        for (int r = 0; r < gpu_ranks(); r++)
             assert_int_equal(exits[r], r == loss.victim && !way ? 9 : 0);
     }
 }

@@ -108,7 +108,7 @@ static int right_body(ranks_t *all, int rank, void *arg)
 
 void push_is_right_alone_and_among_other_calls(void **state)
 {
-    int most = gpu_found < PIPC__RANKS_MAX ? gpu_found : PIPC__RANKS_MAX;
+    int most = gpu_ranks();
 
     (void)state;
     for (int n = 2; n <= most; n += n < 4 ? 1 : 4)

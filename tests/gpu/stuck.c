@@ -113,7 +113,7 @@ void stuck_run(pipc__proto_t proto, rank_plans_t plans, fate_t fate, int turns)
     bool dies = fate == DIES_IDLE || fate == DIES_AT_WORK;
     stuck_t s = {proto, plans, fate};
     int exits[PIPC__RANKS_MAX];
-    int n = gpu_found < PIPC__RANKS_MAX ? gpu_found : PIPC__RANKS_MAX;
+    int n = gpu_ranks();
 
     for (int turn = 0; turn < turns; turn++) {
         assert_int_equal(ranks_run_each(n, body, &s, 60, exits), 0);
