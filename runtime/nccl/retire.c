@@ -2,8 +2,10 @@
 #include "runtime/nccl/retire.h"
 
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "runtime/nccl/old_glibc.h"
 #include "runtime/nccl/staging.h"
@@ -57,21 +59,65 @@ typedef struct job {
     bool last;
 } job_t;
 
+#define LEAVE_MSEC 3000 /* a rail's last words take a second at most, a late rank any time */
+
+/* Threads that are at it, in the lower half, and of which process: a child of a fork has none. */
+static _Atomic uint64_t working;
+
+static uint32_t threads_of(uint64_t word)
+{
+    return word >> 32 == (uint32_t)getpid() ? (uint32_t)word : 0;
+}
+
+static void count(int more)
+{
+    uint64_t word = atomic_load(&working), next;
+
+    do {
+        next = (uint64_t)(uint32_t)getpid() << 32 | (threads_of(word) + (uint32_t)more);
+    } while (!atomic_compare_exchange_weak(&working, &word, next));
+}
+
+static void nap(void)
+{
+    const struct timespec t = {0, 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+/* What a process that ends takes away, a thread that still uses it falls over: UCX ends the process
+ * with SIGABRT when one of its workers is closed after its library's destructor. As a function of
+ * atexit() this is before any destructor; as a destructor of ours it would be after UCX's. */
+static void let_them_end(void)
+{
+    for (int i = 0; i < LEAVE_MSEC && threads_of(atomic_load(&working)); i++)
+        nap();
+}
+
+static void count_thread(void)
+{
+    static _Atomic bool registered;
+
+    if (!atomic_exchange(&registered, true))
+        atexit(let_them_end);
+    count(1);
+}
+
 /* A call that is on its way in another thread holds the entry. None is where the communicator was
  * finalized, and there the program may hold it to destroy it, waiting for nobody. */
 static void *work(void *arg)
 {
-    const struct timespec pause = {0, 1000000};
     job_t job = *(job_t *)arg;
 
     free(arg);
     while (job.last && atomic_load_explicit(&job.side->users, memory_order_acquire) > 1)
-        nanosleep(&pause, NULL);
+        nap();
     pipc__retire_together(job.side);
     if (job.last)
         pipc__side_free(job.side);
     else
         pipc__side_drop(job.side);
+    count(-1);
     return NULL;
 }
 
@@ -103,8 +149,10 @@ void pipc__retire_behind(pipc__side_t *side, bool last)
         atomic_fetch_add(&side->users, 1); /* the thread's */
     if (job) {
         *job = (job_t){side, last};
+        count_thread();
         if (start(work, job))
             return;
+        count(-1);
         free(job);
     }
     if (!last)

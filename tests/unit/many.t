@@ -14,7 +14,7 @@ many() {
     "$top/tests/gpu/many" --backend cpu --ranks 4 --max 4K --output got "$@" >out 2>err || status=$?
 }
 
-many --parts sweep,pytorch --seconds 40
+many --parts sweep,pytorch --seconds 120
 is 'a run that is right' "$status $(cat err)" '0 '
 like 'says what was checked' "$(cat out)" '^ok +sweep: peer eager, 4 ranks: [0-9]+ results of 6 ways to 1 KB, flat, path p2p: 0 wrong$'
 like 'of ranks in two groups' "$(cat out)" '^ok +sweep: two groups, host, 4 ranks: .* 2 groups of 2, path host: 0 wrong$'
@@ -33,12 +33,12 @@ bench() {
 }
 
 bench 'echo "pcie-ipc-bench: 3 wrong values" >&2; exit 1'
-PIPC_BUILDDIR=$PWD/build many --parts sweep --seconds 40
+PIPC_BUILDDIR=$PWD/build many --parts sweep --seconds 120
 is 'a wrong value is a failure' "$status" 1
 like 'by its name' "$(cat out)" '^not ok +sweep: peer eager, 4 ranks: pcie-ipc-bench: 3 wrong values$'
 
 bench 'exec sleep 86399'
-PIPC_BUILDDIR=$PWD/build many --parts sweep --seconds 13
+PIPC_BUILDDIR=$PWD/build many --parts sweep --seconds 18 # of which 10 are to pack
 like 'what hangs is ended' "$(cat out)" '^not run sweep: peer eager, 4 ranks: [0-9]+ s were too few'
 unlike 'and nothing of it is left' "$(ps -eo args)" '^sleep 86399'
 
