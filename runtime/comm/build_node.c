@@ -19,6 +19,7 @@ static pipc_status_t make_plans(pipc__making_t *b, pipc_status_t own, pipc__erro
     char text[128];
 
     pipc__plans_shape(&c->shape, b->all, b->n, &why);
+    c->exec->nvlink = c->shape.nvlink;
     pipc__rails_shape(&c->rails, &c->shape);
     if (why.status)
         pipc__log(PIPC__LOG_WARN, "taking all GPUs as equally near: %s", why.text);

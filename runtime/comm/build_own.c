@@ -110,7 +110,7 @@ pipc_status_t pipc__making_own(pipc__making_t *b, pipc__error_t *err)
         return st;
     snprintf(b->mine.bdf, sizeof(b->mine.bdf), "%s", place.bdf);
     snprintf(b->mine.uuid, sizeof(b->mine.uuid), "%s", place.uuid);
-    b->mine.nvlink = place.nvlink;
+    b->mine.nvlinks = place.nvlinks;
     b->mine.width = pipc__tables_width(place.bdf, NULL);
     pipc__tables_machine(b->mine.gpu, b->mine.driver, place.gpu, NULL);
     pipc__way_find(b->mine.way, place.bdf, NULL, pipc__environment);

@@ -10,26 +10,19 @@
 
 _Static_assert(PIPC__RECORD_WAY == PIPC__WAY_TEXT, "the record carries any way");
 
-static bool all_by_nvlink(const pipc__record_t *recs, int n)
-{
-    int i = 0;
-
-    while (i < n && recs[i].nvlink)
-        i++;
-    return i == n;
-}
-
 void pipc__plans_shape(pipc__shape_t *shape, const pipc__record_t *recs, int n, pipc__error_t *why)
 {
     char ways[PIPC__RANKS_MAX][PIPC__WAY_TEXT]; /* they come from other processes: ended here */
     const char *list[PIPC__RANKS_MAX];
+    const pipc__nvlinks_t *links[PIPC__RANKS_MAX];
 
     *why = (pipc__error_t){PIPC_OK, ""};
     for (int r = 0; r < n; r++) {
         snprintf(ways[r], sizeof(ways[r]), "%.*s", PIPC__WAY_TEXT - 1, recs[r].way);
         list[r] = ways[r];
+        links[r] = &recs[r].nvlinks;
     }
-    bool nvlink = all_by_nvlink(recs, n);
+    bool nvlink = pipc__nvlinks_join(links, n);
     if (nvlink || pipc__shape_from_ways(shape, list, n, why))
         pipc__shape_flat(shape, n);
     shape->nvlink = nvlink;

@@ -44,10 +44,10 @@ static uint64_t hash_node(const pipc__record_t *recs, int n, const pipc__shape_t
     h = pipc__hash(h, shape->group, sizeof(shape->group));
     h = pipc__hash(h, shape->order, sizeof(shape->order));
     h = pipc__hash(h, shape->reach, sizeof(shape->reach));
+    h = pipc__hash(h, &shape->nvlink, sizeof(shape->nvlink));
     h = pipc__hash(h, &sms, sizeof(sms));
     for (int r = 0; r < n; r++) {
         h = pipc__hash(h, &recs[r].width, sizeof(recs[r].width));
-        h = pipc__hash(h, &recs[r].nvlink, sizeof(recs[r].nvlink));
         h = pipc__hash(h, recs[r].gpu, strnlen(recs[r].gpu, sizeof(recs[r].gpu)));
     }
     return h;

@@ -50,10 +50,10 @@ typedef struct pipc__cuda_handle {
     int32_t most_blocks; /* what this rank's GPU gives without being asked */
     int32_t capacity;    /* and at most */
     uint16_t mig;        /* a part of a GPU */
-    uint16_t nvlink;     /* it is joined by NVLink to all that it sees */
-    uint64_t offset;     /* of staging from the start of what the handle names */
-    uint64_t bytes;      /* of staging */
-    uint64_t own;        /* its address, and the context that it is in: for ranks of one process */
+    uint16_t unused;
+    uint64_t offset; /* of staging from the start of what the handle names */
+    uint64_t bytes;  /* of staging */
+    uint64_t own;    /* its address, and the context that it is in: for ranks of one process */
     uint64_t context;
     CUipcMemHandle ipc;
     char bdf[16];

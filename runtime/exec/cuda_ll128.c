@@ -10,15 +10,6 @@
 #include "runtime/exec/ll.h"
 #include "runtime/exec/perturb.h"
 
-static bool all_have_nvlink(const pipc__cuda_exec_t *x)
-{
-    int r = 0;
-
-    while (r < x->size && x->handle[r].nvlink)
-        r++;
-    return r == x->size;
-}
-
 static bool by_device(const pipc__cuda_exec_t *x, const pipc__ll_wiring_t *w)
 {
     for (int q = 0; q < x->size; q++)
@@ -39,7 +30,7 @@ void pipc__cuda_ll128_prepare(pipc__cuda_exec_t *x, int index)
     pipc__ll_wiring_t w;
 
     memset(a, 0, sizeof(*a));
-    if (!x->layout.ll128_bytes || !all_have_nvlink(x) ||
+    if (!x->layout.ll128_bytes || !x->base.nvlink ||
         !pipc__ll_wire(&w, x->programs[index].plan, x->rank) || !by_device(x, &w))
         return;
     a->rank = (uint32_t)x->rank;

@@ -13,7 +13,7 @@
 #include "runtime/exec/perturb.h"
 
 #define PAGE 4096
-#define VERSION 8
+#define VERSION 9
 
 _Static_assert(sizeof(pipc__cuda_handle_t) <= PIPC__HANDLE_MAX, "handle fits the record");
 
@@ -135,24 +135,24 @@ static pipc_status_t find_uuid(const pipc__cuda_exec_t *x, char uuid[48], pipc__
 
 /* Native atomics between two GPUs are what NVLink has and PCIe has not. A driver that does not
  * answer proves nothing. */
-static bool joined_by_nvlink(const pipc__cuda_exec_t *x)
+static void find_nvlinks(const pipc__cuda_exec_t *x, const char *own, pipc__nvlinks_t *links)
 {
-    int count = 0, others = 0;
+    int count = 0;
 
+    memset(links, 0, sizeof(*links));
+    pipc__nvlinks_add(links, own);
     if (x->cu->DeviceGetCount(&count))
-        return false;
+        return;
     for (int i = 0; i < count; i++) {
         CUdevice peer;
         int atomics = 0;
-        if (x->cu->DeviceGet(&peer, i) || peer == x->device)
-            continue;
-        if (x->cu->DeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
-                                         x->device, peer) ||
-            !atomics)
-            return false;
-        others++;
+        char bdf[16];
+        if (!x->cu->DeviceGet(&peer, i) && peer != x->device &&
+            !x->cu->DeviceGetP2PAttribute(&atomics, CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED,
+                                          x->device, peer) &&
+            atomics && !x->cu->DeviceGetPCIBusId(bdf, sizeof(bdf), peer))
+            pipc__nvlinks_add(links, bdf);
     }
-    return others > 0;
 }
 
 pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HANDLE_MAX],
@@ -162,7 +162,6 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
                              .most_blocks = x->most_blocks,
                              .capacity = x->capacity,
                              .mig = is_mig(x),
-                             .nvlink = joined_by_nvlink(x),
                              .bytes = x->layout.bytes,
                              .own = x->own,
                              .context = (uintptr_t)x->context,
@@ -179,7 +178,7 @@ pipc_status_t pipc__cuda_describe(pipc__cuda_exec_t *x, uint8_t handle[PIPC__HAN
         st = PIPC__CUDA_TRY(x->cu, err, MemGetAddressRange, &base, &whole, x->own);
     if (!st)
         st = h.mig ? PIPC_OK : PIPC__CUDA_TRY(x->cu, err, IpcGetMemHandle, &h.ipc, x->own);
-    place->nvlink = h.nvlink;
+    find_nvlinks(x, place->bdf, &place->nvlinks);
     pipc__cuda_place_host(x, place->bdf);
     h.offset = x->own - base;
     memcpy(h.bdf, place->bdf, sizeof(h.bdf));

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/nvlinks.h"
 #include "runtime/exec/control.h"
 #include "runtime/exec/probe.h"
 #include "runtime/plan/plan.h"
@@ -24,10 +25,10 @@ typedef struct pipc__exec pipc__exec_t;
 
 /* Where the executor's memory is, for the exchange record; strings are empty when unknown. */
 typedef struct pipc__exec_place {
-    char bdf[16];  /* "0000:41:00.0" */
-    char uuid[48]; /* "GPU-...", "MIG-..." */
-    char gpu[64];  /* "NVIDIA H200" */
-    bool nvlink;   /* NVLink joins it to every other GPU that this process sees, and it sees one */
+    char bdf[16];            /* "0000:41:00.0" */
+    char uuid[48];           /* "GPU-...", "MIG-..." */
+    char gpu[64];            /* "NVIDIA H200" */
+    pipc__nvlinks_t nvlinks; /* to GPUs that this process sees */
 } pipc__exec_place_t;
 
 /* The own end of a rail, for plans that have rails; ranks here are those of the own node, in the
@@ -124,8 +125,8 @@ typedef struct pipc__exec_ops {
      * enqueue(arg, call, err) puts it on call->stream. NULL where nothing is enqueued. */
     pipc_status_t (*other)(pipc__exec_t *exec, const pipc__exec_call_t *call,
                            pipc__enqueue_t *enqueue, void *arg, pipc__error_t *err);
-    /* What went wrong since, if anything did, without waiting. Where there are rails the other nodes
-     * are told of an abort, and what they have told is taken in. */
+    /* What went wrong since, if anything did, without waiting. Where there are rails the other
+     * nodes are told of an abort, and what they have told is taken in. */
     pipc_status_t (*poll)(pipc__exec_t *exec, pipc__error_t *err);
     /* Does anything that was enqueued still run, or wait for its turn? NULL: a call returns when it
      * is through. */
@@ -140,6 +141,7 @@ typedef struct pipc__exec_ops {
 struct pipc__exec {
     const pipc__exec_ops_t *ops;
     pipc__control_t *ctl;
+    bool nvlink; /* NVLink joins all ranks' GPUs. The caller's to set, before any prepare() */
 };
 
 extern const pipc__exec_ops_t pipc__exec_cpu;

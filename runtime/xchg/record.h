@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/nvlinks.h"
 
 #define PIPC__RECORD_MAGIC 0x43504950u /* "PIPC" in memory on little-endian machines */
-#define PIPC__RECORD_VERSION 6
+#define PIPC__RECORD_VERSION 7
 #define PIPC__RECORD_HANDLE 160
 #define PIPC__RECORD_WAY 128
 #define PIPC__RECORD_GPU 64
@@ -45,8 +46,8 @@ typedef struct pipc__record {
     char driver[PIPC__RECORD_DRIVER]; /* "580.159.04"; "" none or unknown */
     uint32_t width;    /* lanes of the GPU's link now; 0 unknown */
     uint32_t split;    /* ranks that are taken as a node; 0: nodes are as they are */
-    uint32_t nvlink; /* 1: all other GPUs that this rank sees are joined to its own by NVLink */
-    uint32_t path;   /* pipc_path_t */
+    uint32_t path;     /* pipc_path_t */
+    pipc__nvlinks_t nvlinks; /* of those GPUs that this rank sees */
     uint64_t staging_bytes;
     uint64_t digest; /* of every wish that decides a plan */
     uint64_t offset; /* of the staging in the memory that @memory names, bytes */

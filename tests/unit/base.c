@@ -17,6 +17,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/half.h"
+#include "runtime/base/nvlinks.h"
 #include "runtime/base/option.h"
 
 static void every_status_has_a_text(void **state)
@@ -43,6 +44,72 @@ static void errors_keep_errno_and_cut_long_texts(void **state)
     assert_int_equal(pipc__fail_errno(&err, "/x/y"), PIPC_ERR_SYSTEM);
     assert_string_equal(err.text, "/x/y: No such file or directory");
     assert_int_equal(pipc__fail(NULL, PIPC_ERR_INVALID, "no text wanted"), PIPC_ERR_INVALID);
+}
+
+/* Each rank's list is its own GPU and those that NVLink joins to it, of those that it sees. */
+static void nvlink_joins_ranks_that_see_each_other_by_it(void **state)
+{
+    static const struct {
+        const char *ranks[4][5];
+        bool joined;
+    } cases[] = {
+        {{{"0000:41:00.0", "0000:81:00.0"}, {"0000:81:00.0", "0000:41:00.0"}}, true},
+        {{{"0000:41:00.0", "0000:42:00.0", "0000:81:00.0"}, {"0000:81:00.0", "0000:41:00.0"}},
+         true},
+        {{{"0000:41:00.0", "0000:42:00.0"}, {"0000:81:00.0", "0000:82:00.0"}}, false}, /* bridges */
+        {{{"0000:41:00.0", "0000:81:00.0"}, {"0000:81:00.0"}}, false},
+        {{{"0000:41:00.0"}, {"0000:81:00.0"}}, false}, /* each sees itself alone */
+        {{{"0000:41:00.0"}, {"0000:41:00.0"}}, false}, /* or both the same GPU */
+        {{{NULL}, {NULL}}, false},
+        {{{"0000:41:00.0", "0001:41:00.0"}, {"0000:41:00.1", "0000:41:00.0"}}, false},
+        {{{"10000:41:00.0", "0000:41:00.0"}, {"0000:41:00.0", "10000:41:00.0"}}, false},
+        {{{"moon", "0000:41:00.0"}, {"0000:41:00.0", "moon"}}, false},
+        {{{"0000:01:00.0", "0000:02:00.0", "0000:03:00.0"}, /* a triangle */
+          {"0000:02:00.0", "0000:01:00.0", "0000:03:00.0"},
+          {"0000:03:00.0", "0000:01:00.0", "0000:02:00.0"}},
+         true},
+        {{{"0000:01:00.0", "0000:02:00.0"}, /* a chain */
+          {"0000:02:00.0", "0000:01:00.0", "0000:03:00.0"},
+          {"0000:03:00.0", "0000:02:00.0"}},
+         false},
+        {{{"0000:00:00.0", "0000:02:00.0"}, {"0000:02:00.0", "0000:00:00.0"}}, true},
+        {{{"0000:41:00.0", "0000:81:00.0"}}, true}, /* one rank */
+        {{{"0000:41:00.0"}}, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pipc__nvlinks_t links[4] = {{{0}}};
+        const pipc__nvlinks_t *const list[] = {&links[0], &links[1], &links[2], &links[3]};
+        int n = 0;
+        for (; n < 4 && (n < 1 || cases[i].ranks[n][0] || (n < 2 && !cases[i].ranks[0][0])); n++)
+            for (int k = 0; cases[i].ranks[n][k]; k++)
+                pipc__nvlinks_add(&links[n], cases[i].ranks[n][k]);
+        if (pipc__nvlinks_join(list, n) != cases[i].joined)
+            fail_msg("case %zu", i);
+    }
+}
+
+/* More than there is room for are not joined; nothing is written beyond. */
+static void of_many_nvlinks_some_are_forgotten(void **state)
+{
+    struct {
+        pipc__nvlinks_t links;
+        uint32_t behind;
+    } x = {{{0}}, 7};
+    pipc__nvlinks_t last = {{0}};
+    const pipc__nvlinks_t *const list[] = {&x.links, &last};
+    char bdf[16];
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        snprintf(bdf, sizeof(bdf), "0000:%02x:00.0", i);
+        pipc__nvlinks_add(&x.links, bdf);
+    }
+    pipc__nvlinks_add(&last, "0000:13:00.0");
+    pipc__nvlinks_add(&last, "0000:00:00.0");
+    assert_int_equal(x.behind, 7);
+    assert_false(pipc__nvlinks_join(list, 2));
 }
 
 /* A small table of the kinds of option that exist. */
@@ -126,6 +193,10 @@ static void option_lists(void **state)
         {"color:map:x", "!color:map: \"x\" is no number", false},
         {"color:map:-1", "!color:map: \"-1\" is no number", false},
         {"color:map:1+2", "!color:map: \"1+2\" is no number", false},
+        {"color:map:0,,1", "!color:map: \"\" is no number", false},
+        {"color:map:1,,loud", "!color:map: \"\" is no number", false},
+        {"color:map:1,", "1 ", false},
+        {",loud,,color:map:1", "1 ", true},
         {"color:map:1:2", "!color:map: \"1:2\" is no number", false},
         {"color:map:1,2x", "!unknown key \"2x\"; the keys are: color, loud", false},
         {"color:map:1,loud,2", "!unknown key \"2\"", false}, /* the list has ended */
@@ -325,6 +396,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_status_has_a_text),
         cmocka_unit_test(errors_keep_errno_and_cut_long_texts),
+        cmocka_unit_test(nvlink_joins_ranks_that_see_each_other_by_it),
+        cmocka_unit_test(of_many_nvlinks_some_are_forgotten),
         cmocka_unit_test(option_texts),
         cmocka_unit_test(option_lists),
         cmocka_unit_test(option_text_of_a_value),

@@ -51,7 +51,7 @@ static pipc_status_t open_peer(bench_t *b, const char *variant, bool nvlink, pip
     unsetenv("NCCL_P2P_DISABLE");
     peer->start();
     b->comm = lone_rank();
-    b->comm->recs[0].nvlink = nvlink;
+    b->comm->shape.nvlink = nvlink;
     b->device = bench_cpu;
     b->options = (bench_options_t){.peer = peer, .iterations = 3, .warmup = 1, .check = true};
     b->send = malloc(BYTES);

@@ -104,24 +104,35 @@ static void the_own_way_is_found(void **state)
 #define A2 A "/0000:12:00.0"
 #define B1 B "/0000:13:00.0"
 
+/* NVLink joins the GPUs of the first @n of recs. */
+static void join(pipc__record_t *recs, int n)
+{
+    char bdf[24];
+
+    for (int r = 0; r < n; r++)
+        for (int i = 0; i < n; i++) {
+            snprintf(bdf, sizeof(bdf), "0000:%02x:00.0", 0x40 + (r + i) % n);
+            pipc__nvlinks_add(&recs[r].nvlinks, bdf);
+        }
+}
+
 static void ways_become_groups(void **state)
 {
     static const struct {
         const char *ways[8];
-        bool nvlink; /* of all but the last rank */
-        bool last;
+        int nvlinks; /* so many of the first ranks' GPUs are joined */
         const char *text, *why; /* NULL: no complaint */
     } cases[] = {
-        {{A, A, B, B}, false, false, "2 groups of 2", NULL},
-        {{A, B, A}, false, false, "groups of 2 and 1", NULL},
-        {{A, A, A, B, B}, true, false, "groups of 3 and 2", NULL}, /* one rank sees other links */
-        {{A, A, B, B}, true, true, "flat", NULL},
-        {{A, A, A}, false, false, "flat", NULL},
-        {{"", "", ""}, false, false, "flat", NULL},
-        {{"", A, A}, false, false, "groups of 1 and 2", NULL},
-        {{A1, A1, A2, A2, B1, B1}, false, false, "groups of 4 and 2; 3 groups of 2", NULL},
-        {{A, "moon", B, B}, false, false, "flat", "rank 1"},
-        {{A}, false, false, "flat", NULL},
+        {{A, A, B, B}, 0, "2 groups of 2", NULL},
+        {{A, B, A}, 0, "groups of 2 and 1", NULL},
+        {{A, A, A, B, B}, 4, "groups of 3 and 2", NULL},
+        {{A, A, B, B}, 4, "flat", NULL},
+        {{A, A, A}, 0, "flat", NULL},
+        {{"", "", ""}, 0, "flat", NULL},
+        {{"", A, A}, 0, "groups of 1 and 2", NULL},
+        {{A1, A1, A2, A2, B1, B1}, 0, "groups of 4 and 2; 3 groups of 2", NULL},
+        {{A, "moon", B, B}, 0, "flat", "rank 1"},
+        {{A}, 0, "flat", NULL},
     };
 
     (void)state;
@@ -132,11 +143,9 @@ static void ways_become_groups(void **state)
         char text[128];
         int n = 0;
         memset(recs, 0, sizeof(recs));
-        for (; n < 8 && cases[i].ways[n]; n++) {
+        for (; n < 8 && cases[i].ways[n]; n++)
             snprintf(recs[n].way, sizeof(recs[n].way), "%s", cases[i].ways[n]);
-            recs[n].nvlink = cases[i].nvlink;
-        }
-        recs[n - 1].nvlink = cases[i].last;
+        join(recs, cases[i].nvlinks);
         pipc__plans_shape(&shape, recs, n, &why);
         pipc__plans_describe(&shape, text, sizeof(text));
         if (strcmp(text, cases[i].text) || shape.nranks != n)
@@ -145,7 +154,7 @@ static void ways_become_groups(void **state)
             fail_msg("case %zu: %s", i, why.text);
         for (int r = 0; r < n; r++)
             assert_int_equal(shape.reach[r], (1 << n) - 1);
-        assert_int_equal(shape.nvlink, cases[i].nvlink && cases[i].last);
+        assert_int_equal(shape.nvlink, cases[i].nvlinks == n);
     }
 }
 

@@ -91,6 +91,7 @@ pipc__plan_t *rank_plan_make(rank_plans_t list, int i, int nranks)
 typedef struct card {
     pipc__segment_handle_t control;
     uint8_t memory[PIPC__HANDLE_MAX];
+    pipc__nvlinks_t nvlinks;
     int pid;
 } card_t;
 
@@ -101,6 +102,7 @@ void rank_exec_open(rank_exec_t *re, const pipc__exec_ops_t *ops, size_t staging
     pipc__segment_handle_t handles[PIPC__RANKS_MAX];
     uint8_t memory[PIPC__RANKS_MAX][PIPC__HANDLE_MAX];
     pipc__peer_name_t names[PIPC__RANKS_MAX];
+    const pipc__nvlinks_t *links[PIPC__RANKS_MAX];
     pipc__exec_place_t place;
     pipc__error_t err;
     int n = ranks_size(all);
@@ -108,12 +110,15 @@ void rank_exec_open(rank_exec_t *re, const pipc__exec_ops_t *ops, size_t staging
     memset(re, 0, sizeof(*re));
     must(pipc__control_create(&re->ctl, &mine.control, &err), &err);
     must(ops->create(&re->exec, re->ctl, staging_bytes, mine.memory, &place, &err), &err);
+    mine.nvlinks = place.nvlinks;
     ranks_gather(all, rank, &mine, sizeof(mine), cards);
     for (int r = 0; r < n; r++) {
         handles[r] = cards[r].control;
         memcpy(memory[r], cards[r].memory, sizeof(memory[r]));
         names[r] = (pipc__peer_name_t){r, cards[r].pid, "here"};
+        links[r] = &cards[r].nvlinks;
     }
+    re->exec->nvlink = pipc__nvlinks_join(links, n);
     must(pipc__control_connect(re->ctl, rank, n, handles, names, &err), &err);
     must(ops->connect(re->exec, rank, n, (const uint8_t(*)[PIPC__HANDLE_MAX])memory, &err), &err);
     re->nplans = rank_plans_count(list);

@@ -322,14 +322,10 @@ static pipc_status_t try_call(int v, const bench_device_t *device, pipc__error_t
     return st;
 }
 
-/* recs[] are of the own node. */
+/* The shape is of the own node. */
 static pipc_status_t find_nvlink(pipc_comm_t *comm, bool *all, pipc__error_t *err)
 {
-    double lacks = 0;
-
-    for (int r = 0; r < comm->local_size; r++)
-        if (!comm->recs[r].nvlink)
-            lacks = 1;
+    double lacks = !comm->shape.nvlink;
     pipc_status_t st = bench_greatest(comm, &lacks, 1, err);
     *all = lacks == 0;
     return st;
