@@ -76,6 +76,8 @@ void pipc__place_read(pipc__place_t *p, pipc__lookup_t lookup, void *arg)
     p->node = node ? node : "";
     p->pmix = lookup(arg, "PMIX_NAMESPACE") != NULL;
     p->launched = ompi > pmi ? ompi : pmi;
+    p->launched_local =
+        variable(lookup, arg, ompi > pmi ? "OMPI_COMM_WORLD_LOCAL_RANK" : "MPI_LOCALRANKID");
     p->local_rank = variable(lookup, arg, "PCIE_IPC_LOCAL_RANK");
     p->local_size = variable(lookup, arg, "PCIE_IPC_LOCAL_SIZE");
     read_step(p, lookup, arg);
@@ -90,6 +92,13 @@ static const char *environment(void *arg, const char *name)
 void pipc__place_here(pipc__place_t *place)
 {
     pipc__place_read(place, environment, NULL);
+}
+
+int pipc__place_local(const pipc__place_t *p)
+{
+    if (p->launched_local >= 0 && p->launched > p->local_size && p->launched > p->job_size)
+        return p->launched_local;
+    return p->local_rank >= 0 ? p->local_rank : 0;
 }
 
 bool pipc__place_single(const pipc__place_t *p)

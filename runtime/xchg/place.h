@@ -19,7 +19,8 @@ typedef struct pipc__place {
     bool pmix;                   /* some launcher offers PMIx */
     int job_rank, job_size;      /* of the job step */
     int local_rank, local_size;  /* of the job step on this node */
-    int launched;                /* ranks that a launcher other than Slurm says there are */
+    int launched;                /* ranks that a launcher other than Slurm says there are ... */
+    int launched_local;          /* ... and this one's number among those of its node */
 } pipc__place_t;
 
 /* secure_getenv(), or a test's table. */
@@ -27,6 +28,11 @@ typedef const char *(*pipc__lookup_t)(void *arg, const char *name);
 
 void pipc__place_read(pipc__place_t *place, pipc__lookup_t lookup, void *arg);
 void pipc__place_here(pipc__place_t *place); /* from this process's environment */
+
+/* This process's number among those of its node that are of one program, for the choice of a
+ * device: of a launcher's inside of a step of one task, or of a batch script, that one's. 0 where
+ * nobody tells. */
+int pipc__place_local(const pipc__place_t *place);
 
 /* Does nothing speak for more than one rank? */
 bool pipc__place_single(const pipc__place_t *place);

@@ -251,6 +251,38 @@ static void places_are_judged(void **state)
     }
 }
 
+/* Which device a rank of a benchmark takes. */
+static void numbers_on_a_node(void **state)
+{
+    static const struct {
+        const char *env;
+        int local;
+    } cases[] = {
+        {"", 0},
+        {EIGHT, 1},
+        {EIGHT "PCIE_IPC_LOCAL_RANK=2 PCIE_IPC_LOCAL_SIZE=4", 2},
+        /* mpirun in a batch script, in a step of one task, and outside of Slurm */
+        {"SLURM_JOB_ID=9 SLURM_PROCID=0 SLURM_LOCALID=0 OMPI_COMM_WORLD_SIZE=4 "
+         "OMPI_COMM_WORLD_LOCAL_RANK=3", 3},
+        {"SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1 PCIE_IPC_LOCAL_RANK=0 "
+         "PCIE_IPC_LOCAL_SIZE=1 OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=3", 3},
+        {"PMI_SIZE=2 MPI_LOCALRANKID=1", 1},
+        /* srun under an mpirun of one rank */
+        {EIGHT "OMPI_COMM_WORLD_SIZE=1 OMPI_COMM_WORLD_LOCAL_RANK=0", 1},
+        /* both kinds of PMI set by Slurm */
+        {EIGHT "PMI_SIZE=8 PMIX_NAMESPACE=x", 1},
+        {"OMPI_COMM_WORLD_SIZE=4 OMPI_COMM_WORLD_LOCAL_RANK=x", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pipc__place_t p;
+        pipc__place_read(&p, lookup, (void *)(uintptr_t)cases[i].env);
+        if (pipc__place_local(&p) != cases[i].local)
+            fail_msg("%s: %d", cases[i].env, pipc__place_local(&p));
+    }
+}
+
 static void an_empty_directory_is_none(void **state)
 {
     static char with[] = "PCIE_IPC_DIR=/x", without[] = "PCIE_IPC_DIR=";
@@ -313,6 +345,7 @@ int main(void)
         cmocka_unit_test(facts_are_filled),
         cmocka_unit_test(tasks_of_nodes),
         cmocka_unit_test(places_are_judged),
+        cmocka_unit_test(numbers_on_a_node),
         cmocka_unit_test(an_empty_directory_is_none),
         cmocka_unit_test(answers_are_judged),
         cmocka_unit_test(hellos_of_another_exchange_are_refused),

@@ -1,19 +1,16 @@
 /* tools/bench/device.c - which device a rank measures on */
 #include "config.h"
 
-#include <stdlib.h>
-
 #include "runtime/tools/bench/device.h"
+#include "runtime/xchg/place.h"
 
 #ifdef HAVE_CUDA
-/* What the plugin exported, else what Slurm did. Numbers only choose a device. */
 static int local_rank(void)
 {
-    const char *text = getenv("PCIE_IPC_LOCAL_RANK");
+    pipc__place_t place;
 
-    if (!text)
-        text = getenv("SLURM_LOCALID");
-    return text ? atoi(text) : 0;
+    pipc__place_here(&place);
+    return pipc__place_local(&place);
 }
 #endif
 
