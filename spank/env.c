@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "runtime/base/marker.h"
+#include "spank/hints.h"
 #include "spank/wishes.h"
 
 const char *const pipc__env_names[PIPC__ENV_COUNT] = {
@@ -74,11 +75,18 @@ void pipc__env_export(spank_t sp, const pipc__task_t *t)
     snprintf(report, sizeof(report), "%s%s%s", pipc__spank_option_value(&t->options, "report"),
              *t->options.report_file ? ":" : "", t->options.report_file);
     set_or_remove(sp, values);
-    if (t->in.bind && o->ngpus > 0) /* numbers mean PCI bus order; CUDA's default is speed */
-        spank_setenv(sp, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
     if (*o->list)
         spank_setenv(sp, "CUDA_VISIBLE_DEVICES", o->list, 1);
     spank_unsetenv(sp, PIPC__WISHES_ENV);
+}
+
+/* Numbers mean PCI bus order; CUDA's default is speed. */
+void pipc__env_order(spank_t sp, const pipc__task_t *t, char *set, size_t cap)
+{
+    if (!t->in.bind || t->out.ngpus <= 0 || t->in.bus_order)
+        return;
+    spank_setenv(sp, "CUDA_DEVICE_ORDER", "PCI_BUS_ID", 1);
+    pipc__hints_note(set, cap, "CUDA_DEVICE_ORDER", "PCI_BUS_ID");
 }
 
 /* No marker, no facts: the runtime finds that the plugin has not acted. */

@@ -20,7 +20,7 @@ typedef enum pipc__env {
     PIPC__ENV_SWITCH,     /* ... PCI address of the switch that it shares */
     PIPC__ENV_WAY,        /* ... its way from the machine down, see below */
     PIPC__ENV_NIC,        /* ... the nearest NIC: device name, else PCI address */
-    PIPC__ENV_HINTS,      /* the variables that nic:auto and tuner:auto have set, see hints.h */
+    PIPC__ENV_HINTS,      /* other variables that were set, see hints.h */
     PIPC__ENV_PATH,       /* the key path, for the runtime */
     PIPC__ENV_NODES,      /* the key nodes, too */
     PIPC__ENV_REPORT,     /* the key report, for the runtime: none, summary, json, json:FILE */
@@ -44,6 +44,10 @@ extern const char *const pipc__env_names[PIPC__ENV_COUNT];
 
 /* From task_init: tell the task its facts, the order of its devices included. */
 void pipc__env_export(spank_t sp, const pipc__task_t *task);
+
+/* From task_init, before pipc__env_export(): have CUDA count the devices in bus order where the task
+ * was bound to some; noted in set[cap] (hints.h) where it did not before. */
+void pipc__env_order(spank_t sp, const pipc__task_t *task, char *set, size_t cap);
 
 /* Remove all of ours from the task's environment. */
 void pipc__env_clear(spank_t sp);

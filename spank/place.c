@@ -210,6 +210,9 @@ static void explain(const pipc__topo_t *topo, const pipc__place_in_t *in,
 {
     int granted[PIPC__MINORS];
 
+    if (in->keep_list && in->bind && in->order == PIPC__ORDER_MAP)
+        snprintf(out->note, sizeof(out->note),
+                 "bind:map is not used: --gpu-bind says which GPUs a task gets; leave one of them out");
     if (task->kind != PIPC__LIST_OPAQUE)
         return;
     if (pipc__gpulist_granted(topo, in->task.minors, granted) < 0)

@@ -3,6 +3,7 @@
  *     srun, sbatch, salloc   init: register the option, which is judged as it is typed
  *     slurmd                 init: complain about plugstack.conf in its log
  *     srun                   init_post_opt, local_user_init: tell the nodes what they can't see
+ *     sbatch, salloc         init_post_opt: forget the step that they were started in
  *     slurmstepd             init: register; init_post_opt: the folder for private folders;
  *                            user_init: load the topology; task_init: bind one task;
  *                            exit: remove the step's private folder
@@ -45,7 +46,9 @@ int slurm_spank_init(spank_t sp, int argc, char **argv)
 
 int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 {
-    if (spank_context() == S_CTX_LOCAL)
+    if (spank_context() == S_CTX_ALLOCATOR)
+        pipc__srun_forget();
+    else if (spank_context() == S_CTX_LOCAL)
         pipc__srun_begin(pipc__flag_given());
     else if (spank_context() == S_CTX_REMOTE && pipc__flag_given())
         pipc__step_prepare(sp, argc, argv);

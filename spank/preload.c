@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "spank/hints.h"
+
 #define TUNER_ENV "NCCL_TUNER_PLUGIN"
 #define NCCL_PATH_MAX 255 /* NCCL cuts names of plugins there */
 
@@ -43,8 +45,6 @@ static bool has_gpus(const pipc__task_t *t)
 
 void pipc__preload_export(spank_t sp, const pipc__task_t *t, char *set, size_t cap)
 {
-    size_t used = strlen(set);
-
     if (!has_gpus(t))
         return;
     if (t->options.nccl == PIPC__OPT_NCCL_AUTO && !access(PIPC_NCCL_HOOK, R_OK))
@@ -52,5 +52,5 @@ void pipc__preload_export(spank_t sp, const pipc__task_t *t, char *set, size_t c
     if (t->options.tuner == PIPC__OPT_TUNER_AUTO && !access(PIPC_NCCL_TUNER, R_OK) &&
         !is_set(sp, "NCCL_CTA_POLICY") &&
         spank_setenv(sp, TUNER_ENV, PIPC_NCCL_TUNER, 0) == ESPANK_SUCCESS)
-        snprintf(set + used, cap - used, "%s" TUNER_ENV, used ? " " : "");
+        pipc__hints_note(set, cap, TUNER_ENV, PIPC_NCCL_TUNER);
 }

@@ -9,6 +9,7 @@
 
 #include "runtime/base/marker.h"
 #include "spank/env.h"
+#include "spank/hints.h"
 #include "spank/preload_list.h"
 #include "spank/wishes.h"
 
@@ -27,32 +28,37 @@ static void forget_preload(void)
 }
 
 /* An srun inside a bound task has the outer step's facts in its environment; in a step that is not
- * bound nobody else would take them away. Without the marker they are the user's own inventions. */
+ * bound nobody else would take them away. An sbatch or salloc there would give them to the script
+ * or the shell, and these to all that they start without srun. Without the marker they are the user's own inventions. */
 static void forget(void)
 {
-    char hints[128];
+    const char *hints = getenv(pipc__env_names[PIPC__ENV_HINTS]);
 
     if (!getenv(PIPC__MARKER_TASK))
         return;
-    snprintf(hints, sizeof(hints), "%s",
-             getenv(pipc__env_names[PIPC__ENV_HINTS]) ? getenv(pipc__env_names[PIPC__ENV_HINTS])
-                                                      : "");
-    for (char *save = NULL, *name = strtok_r(hints, " ", &save); name;
-         name = strtok_r(NULL, " ", &save))
-        unsetenv(name);
+    if (hints)
+        pipc__hints_forget(hints);
     for (int i = 0; i < PIPC__ENV_COUNT; i++)
         unsetenv(pipc__env_names[i]);
     forget_preload();
 }
 
-void pipc__srun_begin(bool wanted)
+void pipc__srun_forget(void)
 {
     forget();
     unsetenv(PIPC__WISHES_ENV);
-    if (wanted)
-        setenv(PIPC__MARKER_WANTED, PACKAGE_VERSION, 1);
-    else
-        unsetenv(PIPC__MARKER_WANTED);
+    unsetenv(PIPC__MARKER_WANTED);
+}
+
+/* slurmstepd sets SLURMD_TRES_BIND for a step with --gpu-bind and removes it for no other: what is
+ * there now is of a step around this one. */
+void pipc__srun_begin(bool wanted)
+{
+    pipc__srun_forget();
+    if (!wanted)
+        return;
+    unsetenv(PIPC__WISHES_GPU_ENV);
+    setenv(PIPC__MARKER_WANTED, PACKAGE_VERSION, 1);
 }
 
 /* srun's own words: longer command lines than fit have their options in front all the same. */

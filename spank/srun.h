@@ -1,10 +1,13 @@
-/* spank/srun.h - the plugin's part in srun itself: what the nodes can't find out by themselves */
+/* spank/srun.h - the plugin's part in srun, sbatch and salloc: what the nodes can't find out */
 #ifndef PIPC_SPANK_SRUN_H
 #define PIPC_SPANK_SRUN_H
 
 #include <stdbool.h>
 
 #include <slurm/spank.h>
+
+/* From init_post_opt in sbatch and salloc: forget what a step around this one was told. */
+void pipc__srun_forget(void);
 
 /* From init_post_opt in srun, before it copies its environment: forget what a step around this one
  * was told, and say by PCIE_IPC_WANTED that this one is to be bound. */

@@ -14,9 +14,11 @@
 #include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/marker.h"
 #include "spank/args.h"
 #include "spank/devices.h"
 #include "spank/env.h"
@@ -110,8 +112,13 @@ void pipc__step_prepare(spank_t sp, int argc, char **argv)
     char wish[32];
     uint32_t id;
 
-    if (spank_get_item(sp, S_JOB_STEPID, &id) != ESPANK_SUCCESS || id >= FIRST_SPECIAL_STEP)
+    if (spank_get_item(sp, S_JOB_STEPID, &id) != ESPANK_SUCCESS)
         return;
+    if (id >= FIRST_SPECIAL_STEP) { /* salloc's shell is started by an srun of its own, which wants */
+        spank_unsetenv(sp, PIPC__MARKER_WANTED);
+        spank_unsetenv(sp, PIPC__WISHES_ENV);
+        return;
+    }
     step.on = true;
     pipc__args_read(argc, argv, &step.args);
     if (*step.args.complaint) /* the administrator's business: to the node's log, not to srun */
@@ -162,6 +169,18 @@ static void get_node(spank_t sp, char *node, size_t cap)
     node[cap - 1] = '\0';
 }
 
+/* Of a heterogeneous step S_TASK_GLOBAL_ID counts within the component. */
+static void get_rank(spank_t sp, pipc__task_t *t)
+{
+    char text[16], *end;
+
+    if (spank_getenv(sp, "SLURM_PROCID", text, sizeof(text)) != ESPANK_SUCCESS)
+        return;
+    unsigned long rank = strtoul(text, &end, 10);
+    if (end != text && !*end && rank <= UINT32_MAX)
+        t->rank = (uint32_t)rank;
+}
+
 static bool get_ids(spank_t sp, pipc__task_t *t)
 {
     return spank_get_item(sp, S_JOB_ID, &t->job) == ESPANK_SUCCESS &&
@@ -188,7 +207,7 @@ static void get_wishes(spank_t sp, pipc__task_t *t, bool *mem)
     char type[64] = "", tres[256] = "";
 
     spank_getenv(sp, "SLURM_MEM_BIND_TYPE", type, sizeof(type));
-    spank_getenv(sp, "SLURMD_TRES_BIND", tres, sizeof(tres));
+    spank_getenv(sp, PIPC__WISHES_GPU_ENV, tres, sizeof(tres));
     *mem = pipc__wish_mem(type);
     t->in.keep_list = pipc__wish_gpu(tres);
     t->in.keep_cpus = step.cpu_bind;
@@ -292,6 +311,7 @@ static void act(spank_t sp, pipc__task_t *t)
     pipc__hints_export(sp, t, step.args.sysroot ? step.args.sysroot : "", t->hints,
                        sizeof(t->hints));
     pipc__preload_export(sp, t, t->hints, sizeof(t->hints));
+    pipc__env_order(sp, t, t->hints, sizeof(t->hints));
     pipc__env_export(sp, t);
 }
 
@@ -312,6 +332,7 @@ bool pipc__step_task(spank_t sp)
         pipc__tell_ignored(&t, step.error.text);
         return true;
     }
+    get_rank(sp, &t);
     act(sp, &t);
     pipc__tell(&t);
     ok = pipc__tell_health(&t);

@@ -9,6 +9,8 @@
 #include "spank/ops.h"
 #include "spank/options.h"
 
+#define PIPC__HINTS_MAX 160 /* four names with their digests */
+
 typedef struct pipc__task {
     uint32_t job, step;
     uint32_t rank, ntasks;   /* of the step */
@@ -19,7 +21,7 @@ typedef struct pipc__task {
     pipc__spank_options_t options;
     char mode[PIPC__MODE_MAX]; /* the options written out */
     char dir[320];             /* the private folder of the step here, or "" */
-    char hints[64];            /* PCIE_IPC_HINTS */
+    char hints[PIPC__HINTS_MAX]; /* PCIE_IPC_HINTS */
     bool memory;               /* memory of out.mem_node is preferred */
     pipc__place_in_t in;
     pipc__place_out_t out;

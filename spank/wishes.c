@@ -2,10 +2,17 @@
 #include "spank/wishes.h"
 
 #include <string.h>
+#include <strings.h>
 
 static bool begins(const char *text, const char *with)
 {
     return !strncmp(text, with, strlen(with));
+}
+
+/* As Slurm reads --gpu-bind. */
+static bool begins_in_any_case(const char *text, const char *with)
+{
+    return !strncasecmp(text, with, strlen(with));
 }
 
 bool pipc__wish_cpu_value(const char *value)
@@ -63,16 +70,17 @@ bool pipc__wish_mem(const char *type)
 
 bool pipc__wish_gpu(const char *tres)
 {
-    static const char *const ordered[] = {"map_gpu:", "mask_gpu:", "single:", "closest", NULL};
+    static const char *const ordered[] = {"map_gpu:", "mask_gpu:", /* until Slurm 23.02 */
+                                          "map:",     "mask:",     "closest", NULL};
     const char *gpu = strstr(tres, "gpu:");
 
     if (!gpu)
         return false;
     gpu += 4;
-    if (begins(gpu, "verbose,"))
+    if (begins_in_any_case(gpu, "verbose,"))
         gpu += 8;
     for (const char *const *o = ordered; *o; o++)
-        if (begins(gpu, *o))
+        if (begins_in_any_case(gpu, *o))
             return true;
     return false;
 }

@@ -14,6 +14,7 @@
 
 #define PIPC__WISHES_ENV "SLURM_PCIE_IPC" /* srun to slurmstepd: ... */
 #define PIPC__WISHES_CPU "cpu_bind"       /* ... there is a --cpu-bind */
+#define PIPC__WISHES_GPU_ENV "SLURMD_TRES_BIND" /* slurmstepd to the task: --gpu-bind */
 
 /* Does a value of --cpu-bind, or of SLURM_CPU_BIND, bind? "verbose" alone does not. */
 bool pipc__wish_cpu_value(const char *value);
@@ -23,7 +24,9 @@ bool pipc__wish_cpu_value(const char *value);
 bool pipc__wish_cpu_words(const char *words, size_t len, size_t command);
 
 /* Is a value of SLURM_MEM_BIND_TYPE ("none" included), or of SLURMD_TRES_BIND ("gpu:map_gpu:1,0"),
- * the user's wish? --gpu-bind=none and what --gpus-per-task implies say nothing of an order. */
+ * the user's wish? --gpu-bind=none says nothing of an order, nor does "single", which
+ * --ntasks-per-gpu implies as --gpus-per-task does "per_task": a task gets the next GPUs of the
+ * step, as Slurm hands them out (own.h). */
 bool pipc__wish_mem(const char *type);
 bool pipc__wish_gpu(const char *tres);
 

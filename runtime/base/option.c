@@ -173,7 +173,7 @@ static pipc_status_t parse_one(reader_t *r, char *item)
     char *value = strchr(item, ':');
     const pipc__option_t *o = r->table;
 
-    if (r->list && strspn(item, "0123456789") == strlen(item))
+    if (r->list && strspn(item, "0123456789") == strlen(item)) /* an empty one is no number */
         return add_entry(r, item);
     r->list = NULL;
     if (value)
@@ -204,10 +204,9 @@ pipc_status_t pipc__options_parse(const pipc__option_t *table, const char *text,
     /* Two passes, so that a bad item leaves @out as it was. */
     for (int pass = 0; pass < 2; pass++) {
         reader_t r = {table, pass ? out : NULL, err, NULL, 0};
-        char *save = NULL;
         strcpy(copy, text);
-        for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
-            pipc_status_t st = parse_one(&r, item);
+        for (char *rest = copy, *item = strsep(&rest, ","); item; item = strsep(&rest, ",")) {
+            pipc_status_t st = *item || (r.list && rest) ? parse_one(&r, item) : PIPC_OK;
             if (st)
                 return st;
         }

@@ -25,7 +25,7 @@ sed "s|^required .*|& synthetic=2x[sw:4gpu+1nic] devdir=$run/dev rundir=$run/ste
     "$cluster_prefix/etc/slurm/plugstack.conf.d/pcie-ipc.conf" >plugstack.conf.d/pcie-ipc.conf
 chmod -R a+rX .
 cluster_start NODES=2 PLUGSTACK="include $PWD/plugstack.conf.d/*.conf" \
-    SLURM_CONF_EXTRA='SchedulerType=sched/backfill'
+    SCHEDULER=backfill SLURM_CONF_EXTRA=$'LaunchParameters=use_interactive_step\nInteractiveStepOptions="--interactive --preserve-env sh"'
 
 test_expect_success "the installed line has the plugin's path, and stands before pyxis'" '
     grep -qx "required $cluster_prefix/lib/slurm/spank_pcie_ipc.so .*" plugstack.conf.d/pcie-ipc.conf &&
@@ -74,6 +74,9 @@ test_expect_success 'salloc: the steps inside have the map, the shell has nothin
         env | grep -E ^PCIE_IPC_\(TASK\|WANTED\); srun ./show | sort; srun -n1 --pcie-ipc=off ./show;
         srun -n1 --pcie-ipc ./show" >out && sed "s/,mem:.*//" out | xargs >got'
 is 'the map, and the modes' "$(cat got)" '0 0 bind:spread 1 4 bind:spread 2 1 bind:spread 3 5 bind:spread 0 0 bind:switch'
+test_expect_success 'nor has the shell that Slurm starts on the node, which an srun of its own brings there' '
+    echo "env | grep -E ^PCIE_IPC_\(TASK\|WANTED\); echo shell; srun -n2 ./show | sort" |
+        salloc -Q -w n1 -n4 --gpus-per-node=8 --pcie-ipc=bind:spread >out && cat out && test "$(sed "s/,mem:.*//" out | xargs)" = "shell 0 0 bind:spread 1 4 bind:spread"'
 test_expect_fail 'a wrong value is refused at once' 'salloc -Q --pcie-ipc=bind:moon true 2>err'
 like 'by salloc too' "$(cat err)" 'bind: unknown value "moon"'
 
@@ -83,6 +86,20 @@ test_expect_success 'a step without the flag inside a bound task finds nothing o
 test_expect_success 'one with it has its own marker' '
     srun -n1 --gpus-per-node=1 --pcie-ipc srun --overlap -n1 --pcie-ipc sh -c "echo \$PCIE_IPC_TASK \$SLURM_JOB_ID.\$SLURM_STEP_ID:\$PCIE_IPC_WANTED" >out &&
     read -r marker wanted <out && test "$marker" = "$wanted"'
+
+test_expect_success 'what the user has put in place of a hint stays, the order of devices does not' '
+    srun -n1 --gpus-per-node=1 --pcie-ipc sh -c "echo \$CUDA_DEVICE_ORDER; NCCL_TUNER_PLUGIN=mine srun --overlap -n1 env" >out &&
+    cat out && grep -x PCI_BUS_ID out && grep -x NCCL_TUNER_PLUGIN=mine out && ! grep ^CUDA_DEVICE_ORDER out'
+# shellcheck disable=SC2034 # for the tests' code
+traces='^PCIE_IPC_(TASK|WANTED|BDF|DIR|MODE|HINTS)=|libpcie-ipc-nccl'
+test_expect_success 'a job that a bound task hands in finds nothing of that task' '
+    srun -w n1 -n1 --gpus-per-node=1 --pcie-ipc sbatch -W -Q -w n2 -o "$PWD/out" --wrap "env; echo done" &&
+    grep -x done out && ! grep -E "$traces" out'
+test_expect_success 'nor does the command of an salloc there' '
+    srun -w n1 -n1 --gpus-per-node=1 --pcie-ipc salloc -Q -w n2 env >out && ! grep -E "$traces" out'
+test_expect_success 'the --gpu-bind of a step around it is not that of the step' '
+    srun -n1 --gpus-per-node=4 --gpu-bind=map_gpu:3 srun --overlap -n4 --gpus-per-node=4 --pcie-ipc=bind:map:3,2,1,0 ./show >out &&
+    test "$(sort out | cut -d" " -f1,2 | xargs)" = "0 3 1 2 2 1 3 0"'
 
 # --- several steps at once ------------------------------------------------------------------------------
 # meet NAME: wait for the other step, so that both run at the same time
@@ -119,6 +136,10 @@ test_expect_success 'each component of a heterogeneous step is bound as a step i
     salloc -Q -N2 -n4 --gpus-per-node=4 srun --mpi=none -w n1 -n2 --gpus-per-node=4 --pcie-ipc=ipc:off ./show : \
         -w n2 -n1 --gpus-per-node=1 --pcie-ipc=ipc:off ./show >out && cat out &&
     test "$(cut -d" " -f1,2 out | sort | xargs)" = "0 0 0 0 1 1"'
+test_expect_success 'and its ranks are those of the whole step' '
+    salloc -Q -N2 -n4 --gpus-per-node=4 srun --mpi=none -w n1 -n2 --gpus-per-node=4 --pcie-ipc=ipc:off,verbose true : \
+        -w n2 -n1 --gpus-per-node=1 --pcie-ipc=ipc:off,verbose true 2>err && cat err &&
+    grep "n2: rank 2 (local 0)" err'
 test_expect_success 'no folder is left of any of these' '
     until_true 10 sh -c "test -z \"\$(ls $run/steps.n1 $run/steps.n2 | grep -v :)\""'
 cluster_stop

@@ -48,6 +48,12 @@ is 'masks wider than near ones stay too' "$(cores -n2 --gpus-per-node=2 --cpu-bi
 is 'and so does none' "$(cores -n2 --gpus-per-node=2 --cpu-bind=none --pcie-ipc)" '0-1 0-1'
 is 'the variable is as good as the option' "$(SLURM_CPU_BIND=map_cpu:1,0 cores -n2 --gpus-per-node=2 --pcie-ipc)" '1 0'
 is '--cpu-bind=verbose alone is no wish' "$(cores -n2 --gpus-per-node=2 --cpu-bind=verbose --pcie-ipc)" '0 1'
+is 'what --ntasks-per-gpu implies is no own binding: cores are shared out as with --gpus-per-task' \
+    "$(cores --gpus=2 --ntasks-per-gpu=1 -n2 --pcie-ipc) $(cores --gpus-per-task=1 -n2 --pcie-ipc)" '0 1 0 1'
+is 'and a map cannot be had' "$(cores --gpus=2 --ntasks-per-gpu=1 -n2 --pcie-ipc=bind:map:1,0)" '0 1'
+like 'which is said' "$(cat err)" 'bind:map: each task has GPUs of its own'
+cores -n2 --gpus-per-node=2 --gpu-bind=map_gpu:1,0 --pcie-ipc=bind:map:0,1 >out
+like 'nor beside an own --gpu-bind' "$(cat err)" 'bind:map is not used: --gpu-bind says'
 cluster_stop
 
 # --- no core near ---------------------------------------------------------------------------------------

@@ -288,6 +288,21 @@ void expect_env(const char *name, const char *value)
                  slurm->log);
 }
 
+void expect_hints(const char *set, const char *names)
+{
+    char got[256] = "";
+    size_t used = 0;
+
+    for (const char *p = set; p && *p; p++) {
+        if (*p == ':')
+            p += strspn(p + 1, "0123456789abcdef");
+        else
+            got[used++] = *p;
+    }
+    if (strcmp(got, names))
+        fail_msg("hints are %s, not %s", got, names);
+}
+
 void own_device_only(void)
 {
     for (int i = 0; i < 8; i++)

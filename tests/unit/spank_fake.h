@@ -37,6 +37,9 @@ extern struct slurm *slurm; /* shared with the process of the case */
 const char *env(const char *name);
 void expect_env(const char *name, const char *value);
 
+/* Fail the test where PCIE_IPC_HINTS, as @set says, are not those @names; digests don't matter. */
+void expect_hints(const char *set, const char *names);
+
 /* How often @part stands in what was said. */
 int lines(const char *part);
 

@@ -66,7 +66,7 @@ static void what_a_task_is_told(void **state)
     expect_env("CUDA_DEVICE_ORDER", "PCI_BUS_ID");
     expect_env("PCIE_IPC_PATH", "auto");
     expect_env("PCIE_IPC_REPORT", "none");
-    expect_env("PCIE_IPC_HINTS", NULL); /* invented NICs have no name */
+    expect_hints(env("PCIE_IPC_HINTS"), "CUDA_DEVICE_ORDER"); /* invented NICs have no name */
     assert_int_equal(lines("pcie-ipc: n7: rank 1 (local 1): GPU 0000:04:00.0 (minor 1)"), 1);
     assert_int_equal(lines("pcie-ipc: n7: the node's health is not known"), 0);
     assert_int_equal(lines("pcie-ipc: n7: rank"), 1); /* the node's line is task 0's */
@@ -294,18 +294,19 @@ static void nccls_libraries_where_they_are_installed(void **state)
         const char *got_preload, *got_plugin, *hints;
     } cases[] = {
         {"", NULL, NULL, NULL, true, true, true, PIPC_NCCL_HOOK, PIPC_NCCL_TUNER,
-         "NCCL_TUNER_PLUGIN"},
+         "NCCL_TUNER_PLUGIN CUDA_DEVICE_ORDER"},
         {"nccl:off", NULL, NULL, NULL, true, true, true, NULL, PIPC_NCCL_TUNER,
-         "NCCL_TUNER_PLUGIN"},
-        {"tuner:off", NULL, NULL, NULL, true, true, true, PIPC_NCCL_HOOK, NULL, NULL},
-        {"", NULL, NULL, NULL, false, true, true, NULL, PIPC_NCCL_TUNER, "NCCL_TUNER_PLUGIN"},
-        {"", NULL, NULL, NULL, true, false, true, PIPC_NCCL_HOOK, NULL, NULL},
-        {"", "/x.so", "other", NULL, true, true, true, "/x.so:" PIPC_NCCL_HOOK, "other", NULL},
+         "NCCL_TUNER_PLUGIN CUDA_DEVICE_ORDER"},
+        {"tuner:off", NULL, NULL, NULL, true, true, true, PIPC_NCCL_HOOK, NULL, "CUDA_DEVICE_ORDER"},
+        {"", NULL, NULL, NULL, false, true, true, NULL, PIPC_NCCL_TUNER,
+         "NCCL_TUNER_PLUGIN CUDA_DEVICE_ORDER"},
+        {"", NULL, NULL, NULL, true, false, true, PIPC_NCCL_HOOK, NULL, "CUDA_DEVICE_ORDER"},
+        {"", "/x.so", "other", NULL, true, true, true, "/x.so:" PIPC_NCCL_HOOK, "other", "CUDA_DEVICE_ORDER"},
         {"", "/x.so:" PIPC_NCCL_HOOK, "", NULL, true, true, true, "/x.so:" PIPC_NCCL_HOOK, "",
-         NULL},
-        {"nccl:off,tuner:off", "/x.so", "other", NULL, true, true, true, "/x.so", "other", NULL},
-        {"", NULL, NULL, "1", true, true, true, PIPC_NCCL_HOOK, NULL, NULL},
-        {"", NULL, NULL, NULL, true, true, false, NULL, NULL, NULL},
+         "CUDA_DEVICE_ORDER"},
+        {"nccl:off,tuner:off", "/x.so", "other", NULL, true, true, true, "/x.so", "other", "CUDA_DEVICE_ORDER"},
+        {"", NULL, NULL, "1", true, true, true, PIPC_NCCL_HOOK, NULL, "CUDA_DEVICE_ORDER"},
+        {"", NULL, NULL, NULL, true, true, false, NULL, NULL, ""},
         {"bind:none", NULL, NULL, NULL, true, true, true, PIPC_NCCL_HOOK, PIPC_NCCL_TUNER,
          "NCCL_TUNER_PLUGIN"},
     };
@@ -325,7 +326,7 @@ static void nccls_libraries_where_they_are_installed(void **state)
         RUN(NULL, NULL, cases[i].options);
         expect_env("LD_PRELOAD", cases[i].got_preload);
         expect_env("NCCL_TUNER_PLUGIN", cases[i].got_plugin);
-        expect_env("PCIE_IPC_HINTS", cases[i].hints);
+        expect_hints(env("PCIE_IPC_HINTS"), cases[i].hints);
     }
     install(false, false);
 }
@@ -346,14 +347,14 @@ static void a_list_of_libraries_too_long_to_read_is_left_alone(void **state)
 /* --- RDMA devices -------------------------------------------------------------------------------
  */
 
-static void make_port(const char *root, const char *name, const char *state)
+static void make_port(const char *root, const char *name, const char *type, const char *state)
 {
     char command[512];
 
     snprintf(command, sizeof(command),
-             "mkdir -p %s/sys/class/infiniband/%s/ports/1 && echo '%s' >%s/sys/class/infiniband/%s/"
-             "ports/1/state",
-             root, name, state, root, name);
+             "d=%s/sys/class/infiniband/%s && mkdir -p $d/ports/1 && echo '%s' >$d/node_type && "
+             "echo '%s' >$d/ports/1/state",
+             root, name, type, state);
     assert_int_equal(system(command), 0);
 }
 
@@ -375,16 +376,19 @@ static void hints_name_active_devices_unless_the_user_has(void **state)
         {"mlx5_0,mlx5_2", "mlx5_2,mlx5_0,mlx5_1", "", PIPC__OPT_NIC_AUTO, "mlx5_0:1",
          "=mlx5_0,mlx5_1", "UCX_NET_DEVICES NCCL_IB_HCA"}, /* two functions, one cable */
         {"mlx5_3", "mlx5_0", "", PIPC__OPT_NIC_AUTO, NULL, "=mlx5_0", "NCCL_IB_HCA"}, /* unknown */
+        {"rdmap16s29", "rdmap16s29,irdma0", "", PIPC__OPT_NIC_AUTO, NULL, NULL, ""}, /* EFA, iWARP */
         {"", "", "", PIPC__OPT_NIC_AUTO, NULL, NULL, ""},
     };
     static pipc__task_t t;
-    char root[] = "/tmp/pipc-unit-XXXXXX", set[64], command[64];
+    char root[] = "/tmp/pipc-unit-XXXXXX", set[PIPC__HINTS_MAX], command[64];
 
     (void)state;
     assert_non_null(mkdtemp(root));
-    make_port(root, "mlx5_0", "4: ACTIVE");
-    make_port(root, "mlx5_1", "4: ACTIVE");
-    make_port(root, "mlx5_2", "1: DOWN");
+    make_port(root, "mlx5_0", "1: CA", "4: ACTIVE");
+    make_port(root, "mlx5_1", "1: CA", "4: ACTIVE");
+    make_port(root, "mlx5_2", "1: CA", "1: DOWN");
+    make_port(root, "rdmap16s29", "7: unspecified", "4: ACTIVE");
+    make_port(root, "irdma0", "4: RNIC", "4: ACTIVE");
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         set_up(NULL);
         memset(&t, 0, sizeof(t));
@@ -395,7 +399,7 @@ static void hints_name_active_devices_unless_the_user_has(void **state)
         if (*cases[i].user)
             spank_setenv(NULL, cases[i].user, "user", 1);
         pipc__hints_export(NULL, &t, root, set, sizeof(set));
-        assert_string_equal(set, cases[i].set);
+        expect_hints(set, cases[i].set);
         expect_env("UCX_NET_DEVICES", cases[i].ucx);
         expect_env("NCCL_IB_HCA", cases[i].nccl);
     }

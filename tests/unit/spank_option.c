@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "spank/hints.h"
 #include "tests/unit/spank_fake.h"
 
 /* --- the option ----------------------------------------------------------------------------- */
@@ -161,6 +162,8 @@ static int srun_that(const char *text)
         spank_setenv(NULL, "task", of_srun("PCIE_IPC_TASK"), 1);
         spank_setenv(NULL, "bdf", of_srun("PCIE_IPC_BDF"), 1);
         spank_setenv(NULL, "hint", of_srun("UCX_NET_DEVICES"), 1);
+        spank_setenv(NULL, "tuner", of_srun("NCCL_TUNER_PLUGIN"), 1);
+        spank_setenv(NULL, "tres", of_srun("SLURMD_TRES_BIND"), 1);
         spank_setenv(NULL, "preload", of_srun("LD_PRELOAD"), 1);
         spank_setenv(NULL, "wishes", of_srun("SLURM_PCIE_IPC"), 1);
         _exit(rc != 0);
@@ -188,18 +191,24 @@ static void srun_says_that_it_was_wanted(void **state)
 
 static void srun_forgets_what_a_step_around_it_was_told(void **state)
 {
+    char hints[PIPC__HINTS_MAX] = "";
+
     (void)state;
     setenv("PCIE_IPC_TASK", "1.0:0.0", 1);
     setenv("PCIE_IPC_WANTED", "0.0", 1);
     setenv("PCIE_IPC_BDF", "outer", 1);
-    setenv("PCIE_IPC_HINTS", "UCX_NET_DEVICES", 1);
+    pipc__hints_note(hints, sizeof(hints), "UCX_NET_DEVICES", "outer");
+    pipc__hints_note(hints, sizeof(hints), "NCCL_TUNER_PLUGIN", "outer");
+    setenv("PCIE_IPC_HINTS", hints, 1);
     setenv("UCX_NET_DEVICES", "outer", 1);
+    setenv("NCCL_TUNER_PLUGIN", "the user's, of a shell in that step", 1);
     setenv("LD_PRELOAD", PIPC_NCCL_HOOK, 1);
     assert_int_equal(srun_that(NULL), 0);
     expect_env("wanted", "-");
     expect_env("task", "-");
     expect_env("bdf", "-");
     expect_env("hint", "-");
+    expect_env("tuner", "the user's, of a shell in that step");
     expect_env("preload", "-");
     setenv("LD_PRELOAD", "/x.so:" PIPC_NCCL_HOOK, 1);
     assert_int_equal(srun_that(NULL), 0);
@@ -210,6 +219,18 @@ static void srun_forgets_what_a_step_around_it_was_told(void **state)
     expect_env("hint", "outer");
     expect_env("preload", "/x.so:" PIPC_NCCL_HOOK);
     unsetenv("LD_PRELOAD");
+}
+
+/* slurmstepd sets it for a step with --gpu-bind, and leaves an inherited one to others. */
+static void a_gpu_bind_of_a_step_around_it_is_not_this_ones(void **state)
+{
+    (void)state;
+    setenv("SLURMD_TRES_BIND", "gpu:map_gpu:1", 1);
+    assert_int_equal(srun_that(NULL), 0);
+    expect_env("tres", "gpu:map_gpu:1"); /* without the flag: untouched */
+    assert_int_equal(srun_that(""), 0);
+    expect_env("tres", "-");
+    unsetenv("SLURMD_TRES_BIND");
 }
 
 int main(void)
@@ -225,6 +246,7 @@ int main(void)
         CASE(off_undoes_what_the_job_was_given),
         CASE(srun_says_that_it_was_wanted),
         CASE(srun_forgets_what_a_step_around_it_was_told),
+        CASE(a_gpu_bind_of_a_step_around_it_is_not_this_ones),
     };
 
     return cmocka_run_group_tests(tests, make_devices, remove_devices);

@@ -303,9 +303,14 @@ static void explicit_memory_and_gpu_binding(void **state)
         {"gpu:per_task:1", false},
         {"gpu:map_gpu:1,0", true},
         {"gpu:mask_gpu:0x3", true},
-        {"gpu:single:1", true},
+        {"gpu:map:1,0", true}, /* Slurm 23.11 and newer */
+        {"gres/gpu:mask:0x3", true},
+        {"gpu:MASK_GPU:0x3", true},
+        {"gpu:Map:1", true},
         {"gpu:closest", true},
         {"gpu:verbose,closest", true},
+        {"gpu:VERBOSE,Closest", true},
+        {"gpu:single:1", false}, /* what --ntasks-per-gpu implies */
         {"nic:map_gpu:1", false},
     };
 
