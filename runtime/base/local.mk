@@ -7,6 +7,7 @@ libpipc_core_la_SOURCES += \
 	runtime/base/hash.h \
 	runtime/base/log.c runtime/base/log.h \
 	runtime/base/marker.c runtime/base/marker.h \
+	runtime/base/numbers.c runtime/base/numbers.h \
 	runtime/base/nvlinks.c runtime/base/nvlinks.h \
 	runtime/base/option.c runtime/base/option.h \
 	runtime/base/types.c

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "config.h"
+#include "runtime/base/numbers.h"
 
 #define FIRST 10 /* the first class ends at 2^10 bytes, each next one at four times as much */
 
@@ -276,12 +277,15 @@ bool pipc__report_write(const pipc__report_t *report, bool json, const char *hos
                         const char *table, const pipc__table_time_t *times, int n, FILE *out)
 {
     static rows_t rows; /* some 30 KiB; a process ends once */
+    pipc__numbers_t numbers;
 
     collect(&rows, report);
     if (!rows.calls)
         return false;
     estimate(&rows, times, table ? n : 0);
+    pipc__numbers_begin(&numbers);
     (json ? write_json : write_summary)(&rows, host, table, out);
+    pipc__numbers_end(&numbers);
     return true;
 }
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/numbers.h"
+
 #define WORDS_MAX 8
 
 typedef struct reader {
@@ -284,13 +286,16 @@ pipc_status_t pipc__table_parse(pipc__table_file_t *file, const char *text, size
 {
     reader_t r = {.file = file, .name = name, .want_times = want_times, .err = err};
     char *copy = malloc(len + 1);
+    pipc__numbers_t numbers;
 
     memset(file, 0, sizeof(*file));
     if (!copy)
         return pipc__fail(err, PIPC_ERR_NOMEM, "%s: no memory for a table", name);
     memcpy(copy, text, len);
     copy[len] = '\0';
+    pipc__numbers_begin(&numbers);
     pipc_status_t st = strlen(copy) == len ? read_lines(&r, copy) : wrong(&r, "is not text");
+    pipc__numbers_end(&numbers);
     free(copy);
     if (st)
         pipc__table_file_free(file);
@@ -329,7 +334,9 @@ void pipc__table_write(const pipc__table_file_t *file, FILE *out,
                        void (*note)(const pipc__table_file_t *file, int row, FILE *out))
 {
     char eager[PIPC__CHOICE_TEXT], graph[PIPC__CHOICE_TEXT];
+    pipc__numbers_t numbers;
 
+    pipc__numbers_begin(&numbers);
     write_key(&file->key, out);
     for (int i = 0; i < file->table.nrows; i++) {
         const pipc__table_row_t *r = &file->table.row[i];
@@ -349,6 +356,7 @@ void pipc__table_write(const pipc__table_file_t *file, FILE *out,
                 pipc__choice_text(t->choice, eager), *t->variant ? ":" : "", t->variant,
                 t->median_usec, t->tail_usec, t->samples);
     }
+    pipc__numbers_end(&numbers);
 }
 
 /* --- the key --------------------------------------------------------------------------------- */

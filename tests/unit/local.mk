@@ -526,7 +526,7 @@ EXTRA_DIST += tests/unit/plan_tool.t
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/tune
 endif
-tests_unit_tune_SOURCES = tests/unit/tune.c
+tests_unit_tune_SOURCES = tests/unit/tune.c tests/unit/comma.h
 tests_unit_tune_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_tune_LDADD = libpipc-tune.la $(UNIT_LIBS)
 
@@ -649,7 +649,7 @@ EXTRA_DIST += tests/unit/tuner_object.t tests/unit/containers.t tests/unit/measu
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/report
 endif
-tests_unit_report_SOURCES = tests/unit/report.c
+tests_unit_report_SOURCES = tests/unit/report.c tests/unit/comma.h
 tests_unit_report_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_report_LDADD = libpipc-comm.la $(CMOCKA_LIBS) $(JANSSON_LIBS)
 

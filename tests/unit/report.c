@@ -19,6 +19,7 @@
 #include <pthread.h>
 
 #include "runtime/comm/report.h"
+#include "tests/unit/comma.h"
 
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -229,6 +230,15 @@ static void json_has_its_schema(void **state)
     free(text);
 }
 
+static void both_are_the_same_where_decimals_have_a_comma(void **state)
+{
+    if (!comma_begin())
+        skip();
+    lines_for_people(state);
+    json_has_its_schema(state);
+    comma_end();
+}
+
 /* --- counting ----------------------------------------------------------------------------------
  */
 
@@ -402,6 +412,7 @@ int main(void)
         cmocka_unit_test(what_was_saved),
         cmocka_unit_test(lines_for_people),
         cmocka_unit_test(json_has_its_schema),
+        cmocka_unit_test(both_are_the_same_where_decimals_have_a_comma),
         cmocka_unit_test(threads_lose_no_call),
         cmocka_unit_test(reasons_without_room_are_counted_as_others),
         cmocka_unit_test(a_process_reports_once_when_it_ends),

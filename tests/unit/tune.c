@@ -12,6 +12,7 @@
 
 #include "runtime/tune/admit.h"
 #include "runtime/tune/file.h"
+#include "tests/unit/comma.h"
 
 #define HEAD "table 1\n"
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
@@ -90,6 +91,16 @@ static void a_table_survives_its_text(void **state)
     pipc__table_file_free(&again);
     free(text[0]);
     free(text[1]);
+}
+
+/* A program may have called setlocale(). */
+static void a_table_is_the_same_where_decimals_have_a_comma(void **state)
+{
+    if (!comma_begin())
+        skip();
+    a_table_is_read(state);
+    a_table_survives_its_text(state);
+    comma_end();
 }
 
 #define MAX_ROW "up-to max eager ring graph ring\n"
@@ -563,6 +574,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_read),
         cmocka_unit_test(a_table_survives_its_text),
+        cmocka_unit_test(a_table_is_the_same_where_decimals_have_a_comma),
         cmocka_unit_test(a_wrong_table_is_refused_with_its_line),
         cmocka_unit_test(a_table_has_a_limit_of_rows_and_no_zeros),
         cmocka_unit_test(damage_never_makes_a_table_that_is_none),

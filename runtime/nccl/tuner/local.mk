@@ -12,7 +12,7 @@ TUNER_PLANS = \
 	runtime/plan/shape.c runtime/plan/stream.c runtime/plan/text.c \
 	runtime/plan/validate.c
 libnccl_tuner_pcie_ipc_la_SOURCES = $(TUNER_SOURCES) runtime/nccl/tuner/tuner.c \
-	runtime/base/error.c runtime/base/file.c \
+	runtime/base/error.c runtime/base/file.c runtime/base/numbers.c \
 	runtime/comm/tables.c \
 	$(TUNER_PLANS) \
 	runtime/tune/admit.c runtime/tune/file.c runtime/tune/table.c runtime/tune/told.c
