@@ -108,6 +108,7 @@ pipc_status_t pipc__making_own(pipc__making_t *b, pipc__error_t *err)
                          err);
     if (st)
         return st;
+    c->exec->plain = b->config.plain;
     snprintf(b->mine.bdf, sizeof(b->mine.bdf), "%s", place.bdf);
     snprintf(b->mine.uuid, sizeof(b->mine.uuid), "%s", place.uuid);
     b->mine.nvlinks = place.nvlinks;

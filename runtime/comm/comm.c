@@ -155,6 +155,8 @@ pipc_status_t pipc_allreduce(pipc_comm_t *c, const void *send, void *recv, size_
     pthread_mutex_lock(&c->lock);
     int algo = run(c, &call, bytes, &err);
     pthread_mutex_unlock(&c->lock);
+    if (algo < 0 && err.status == PIPC_ERR_INVALID && !pipc__control_state(c->ctl, NULL))
+        return pipc__comm_report(&err); /* nothing was done, and no rank waits for it */
     if (algo < 0)
         return die(c, &err);
     tally(c, algo, bytes);

@@ -111,6 +111,16 @@ static pipc_status_t look_up_split(pipc__getenv_t lookup, uint32_t *split, pipc_
                       value, PIPC__RANKS_MAX);
 }
 
+static pipc_status_t look_up_early(pipc__getenv_t lookup, bool *plain, pipc__error_t *err)
+{
+    const char *value = lookup("PCIE_IPC_EARLY");
+
+    *plain = value && !strcmp(value, "off");
+    if (!value || !*value || *plain || !strcmp(value, "auto"))
+        return PIPC_OK;
+    return pipc__fail(err, PIPC_ERR_INVALID, "PCIE_IPC_EARLY=%.100s: use auto or off", value);
+}
+
 static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__error_t *err)
 {
     static const char *const exchanges[3] = {"auto", "pmix", "socket"};
@@ -131,6 +141,8 @@ static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__erro
     }
     if (!st && !c->asked.sms)
         st = look_up_sms(lookup, &c->asked.sms, err);
+    if (!st)
+        st = look_up_early(lookup, &c->plain, err);
     return st ? st : look_up_split(lookup, &c->split, err);
 }
 

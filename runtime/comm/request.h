@@ -12,6 +12,7 @@ typedef struct pipc__config {
     pipc_comm_config_t asked; /* whole, whatever version the program was built for */
     pipc__xchg_callbacks_t callbacks;
     pipc__xchg_want_t want; /* points to callbacks: do not copy this structure */
+    bool plain;             /* PCIE_IPC_EARLY=off: kernels begin one after the other */
     uint32_t split;         /* so many ranks of a host are taken as a node; 0: the host is one */
 } pipc__config_t;
 
@@ -20,8 +21,8 @@ typedef const char *(*pipc__getenv_t)(const char *name);
 const char *pipc__environment(const char *name); /* the first of them */
 
 /* Fill @c from @asked (NULL: the defaults) and the environment: what the program set wins over
- * PCIE_IPC_PLAN, PCIE_IPC_EXCHANGE, PCIE_IPC_PATH and PCIE_IPC_SMS; PCIE_IPC_NODES is the
- * environment's alone. Fails for structures that this library does not know and values outside
+ * PCIE_IPC_PLAN, PCIE_IPC_EXCHANGE, PCIE_IPC_PATH and PCIE_IPC_SMS; PCIE_IPC_NODES and
+ * PCIE_IPC_EARLY are the environment's alone. Fails for structures that this library does not know and values outside
  * their enumerations. Plan and backend are judged where they are used, so that the
  * other ranks hear of it. */
 pipc_status_t pipc__config_take(pipc__config_t *c, const pipc_comm_config_t *asked,

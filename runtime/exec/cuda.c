@@ -287,6 +287,19 @@ static pipc_status_t poll_last(pipc__exec_t *exec, pipc__error_t *err)
     return st;
 }
 
+/* The GPU needs some microseconds for what settle() has just enqueued, idle or not. */
+static CUresult query_last(const pipc__cuda_exec_t *x)
+{
+    const struct timespec pause = {0, 20000};
+    CUresult rc = x->cu->EventQuery(x->order.last);
+
+    for (int i = 0; i < 50 && rc == CUDA_ERROR_NOT_READY; i++) {
+        nanosleep(&pause, NULL);
+        rc = x->cu->EventQuery(x->order.last);
+    }
+    return rc;
+}
+
 /* An answer that is worth a wait on memory: the event stands behind all launches so far. */
 static pipc_status_t pending(pipc__exec_t *exec, bool *yes, pipc__error_t *err)
 {
@@ -298,7 +311,7 @@ static pipc_status_t pending(pipc__exec_t *exec, bool *yes, pipc__error_t *err)
         return st;
     CUresult rc = pipc__cuda_order_settle(x);
     if (!rc)
-        rc = x->cu->EventQuery(x->order.last);
+        rc = query_last(x);
     *yes = rc == CUDA_ERROR_NOT_READY;
     if (rc && !*yes)
         st = latch_failure(x, rc, "cuEventQuery", err);
@@ -396,6 +409,15 @@ static pipc_status_t captures(pipc__exec_t *exec, void *stream, bool *yes, pipc_
     return st;
 }
 
+/* Something else has spoilt the capture; none of it will ever run, so no peer waits for it. */
+static pipc_status_t refuse_spoilt(CUresult *rc, pipc__error_t *err)
+{
+    *rc = CUDA_SUCCESS;
+    return pipc__fail(err, PIPC_ERR_INVALID,
+                      "the capture that the stream is in has failed before this call, which is not "
+                      "part of it; end the capture, and look for what is not allowed in one");
+}
+
 /* The status is of what is no call of the driver; *rc is the driver's, of *what. */
 static pipc_status_t launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call, CUresult *rc,
                             const char **what, pipc__error_t *err)
@@ -406,6 +428,8 @@ static pipc_status_t launch(pipc__cuda_exec_t *x, const pipc__exec_call_t *call,
 
     *what = "waiting for the call before";
     *rc = pipc__cuda_order_before(x, call->stream, &capturing);
+    if (*rc == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+        return refuse_spoilt(rc, err);
     if (*rc)
         return PIPC_OK;
     *what = "cuLaunchKernel";
@@ -436,7 +460,7 @@ static pipc_status_t run(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc
         CUresult rc;
         x->last_call = call->number;
         st = launch(x, call, &rc, &what, err);
-        if (st) /* the abort word is set: say what it comes from */
+        if (st && st != PIPC_ERR_INVALID) /* the abort word is set: say what it comes from */
             st = poll_entered(x, err);
         else if (rc)
             st = latch_failure(x, rc, what, err);
@@ -468,7 +492,9 @@ static pipc_status_t other(pipc__exec_t *exec, const pipc__exec_call_t *call,
         return st;
     x->last_call = call->number;
     CUresult rc = pipc__cuda_order_before(x, call->stream, &capturing);
-    if (!rc)
+    if (rc == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED)
+        st = refuse_spoilt(&rc, err);
+    else if (!rc)
         st = enqueue(arg, call, err);
     if (!rc && !st)
         rc = pipc__cuda_order_other(x, call->stream, capturing);

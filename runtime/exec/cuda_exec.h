@@ -71,11 +71,12 @@ typedef struct pipc__cuda_capture {
 
 /* See cuda_order.c */
 typedef struct pipc__cuda_order {
-    CUevent last;      /* behind the first @recorded launches, and behind each graph's */
+    CUevent last;      /* behind the first @recorded launches and what follows, and each graph's */
     CUevent joint;     /* nobody waits for it: see pipc__cuda_order_other() */
     uint64_t launched; /* launches outside of graphs */
     uint64_t recorded;
     bool counts;                    /* streams can wait for pipc__lane_state_t.calls */
+    bool other;                     /* the last one outside of graphs was no kernel of ours */
     bool captured;                  /* a launch went into a graph */
     unsigned long long last_stream; /* of the last launch, as stream_id() gives it; 0: don't know */
     pipc__cuda_capture_t capture[PIPC__CAPTURES];

@@ -13,6 +13,11 @@
  * tempting as it is: it gains next to nothing (doc/measurements.md), and blocks that wait for a stream
  * would hold multiprocessors that those of another communicator need to be resident.
  *
+ * Two kinds of programs are not served by it and may turn it off (PCIE_IPC_EARLY): such as walk a
+ * graph by the driver's older functions, which can't tell of that edge (CUDA_ERROR_LOSSY_QUERY), and
+ * such as launch kernels of their own that let the next one start and that don't wait themselves:
+ * ours would wait for the last of these alone.
+ *
  * Code of a kernel without that wait must never be launched so, whatever the GPU: a driver may have
  * made it of older PTX. In a graph such a launch is an edge of its own kind, which CUDA has from
  * 12.3 on.
@@ -59,7 +64,7 @@ CUresult pipc__cuda_launch(const pipc__cuda_exec_t *x, CUstream stream, const pi
                                    .numAttrs = 1};
     void *params[] = {args};
 
-    if (x->begins_early)
+    if (x->begins_early && !x->base.plain)
         return x->cu->LaunchKernelEx(&config, g->kernel, params, NULL);
     return x->cu->LaunchKernel(g->kernel, g->blocks, 1, 1, g->threads, 1, 1, g->shared, stream,
                                params, NULL);

@@ -337,6 +337,26 @@ static pipc_status_t judge_handle(const pipc__cuda_exec_t *x, int r, pipc__error
                       (unsigned long long)h->bytes, h->version, x->layout.bytes, VERSION);
 }
 
+/* Of the ranks' GPUs the one that most of them share, under MPS: all blocks of all of these must be
+ * resident, or the ranks wait for each other's. A part of a GPU is nobody else's. */
+static int most_on_one_gpu(const pipc__cuda_exec_t *x)
+{
+    int most = 1;
+
+    for (int r = 0; r < x->size; r++) {
+        int n = 0;
+        for (int q = 0; q < x->size; q++)
+            n += !x->handle[r].mig && !strcmp(x->handle[q].bdf, x->handle[r].bdf);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+static int share_of(int blocks, int ranks)
+{
+    return blocks > ranks ? blocks / ranks : 1;
+}
+
 pipc_status_t pipc__cuda_take_handles(pipc__cuda_exec_t *x,
                                       const uint8_t (*handles)[PIPC__HANDLE_MAX],
                                       pipc__error_t *err)
@@ -357,6 +377,9 @@ pipc_status_t pipc__cuda_take_handles(pipc__cuda_exec_t *x,
         if (!st && h->capacity < x->capacity)
             x->capacity = h->capacity;
     }
+    int sharing = st ? 1 : most_on_one_gpu(x);
+    x->most_blocks = share_of(x->most_blocks, sharing);
+    x->capacity = share_of(x->capacity, sharing);
     x->layout = pipc__layout(x->layout.bytes, x->size);
     x->args.area_bytes = x->layout.area_bytes;
     x->args.staging[x->rank] = (char *)x->own;

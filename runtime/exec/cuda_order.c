@@ -6,7 +6,7 @@
  * moving pipc__lane_state_t.calls on. An event behind the last launch would do as well, but it
  * would have to be recorded after every launch, though most are never waited for: once the stream
  * has changed it is too late, the old one may be destroyed by then. A driver without waits on
- * memory gets the event.
+ * memory gets the event, and so does what follows a call of NCCL's, which counts nothing.
  *
  * In graphs. Nobody here knows when and where a graph is replayed, and its launches count as often
  * as that. So a graph waits for the event at its first call and records it behind its last one, and
@@ -48,7 +48,7 @@ pipc_status_t pipc__cuda_order_init(pipc__cuda_exec_t *x, pipc__error_t *err)
      * recorded. */
     if (!st)
         st = PIPC__CUDA_TRY(x->cu, err, EventRecord, o->last, x->stream);
-    if (!st && x->cu->StreamWaitValue64 && x->cu->StreamWriteValue64 && x->cu->StreamGetId &&
+    if (!st && x->cu->StreamWaitValue64 && x->cu->StreamGetId &&
         !x->cu->DeviceGetAttribute(&can, CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS,
                                    x->device))
         o->counts = can;
@@ -175,6 +175,8 @@ CUresult pipc__cuda_order_before(pipc__cuda_exec_t *x, CUstream stream, bool *ca
     unsigned long long last = o->last_stream;
 
     *capturing = status != CU_STREAM_CAPTURE_STATUS_NONE;
+    if (!rc && status == CU_STREAM_CAPTURE_STATUS_INVALIDATED)
+        rc = CUDA_ERROR_STREAM_CAPTURE_INVALIDATED; /* before anything is done for it */
     if (rc)
         return rc;
     if (*capturing)
@@ -182,7 +184,7 @@ CUresult pipc__cuda_order_before(pipc__cuda_exec_t *x, CUstream stream, bool *ca
     o->last_stream = o->captured ? 0 : stream_id(x, stream);
     if (o->last_stream && o->last_stream == last)
         return CUDA_SUCCESS;
-    if (!o->counts || o->captured)
+    if (!o->counts || o->captured || o->other)
         return x->cu->StreamWaitEvent(stream, o->last, 0);
     return o->launched ? wait_for_all(x, stream) : CUDA_SUCCESS;
 }
@@ -194,14 +196,16 @@ CUresult pipc__cuda_order_after(pipc__cuda_exec_t *x, CUstream stream, bool capt
     if (capturing)
         return after_captured(x, stream);
     o->launched++;
+    o->other = false;
     if (o->counts && !o->captured)
         return CUDA_SUCCESS;
     o->recorded = o->launched;
     return x->cu->EventRecord(o->last, stream);
 }
 
-/* Nobody else moves the count on, so the stream does: when it comes to this, all launches before
- * have been counted.
+/* The count stays as it is: LL takes the numbers of its calls from it, and a rank that captures a
+ * graph before such a call has the same numbers as one that captures it afterwards only if neither
+ * the call nor the capture moves it on. So the event stands behind this one.
  *
  * In a capture NCCL may leave several nodes ahead of what comes, and its own call must be followed,
  * too, by one of ours on another stream. A record of an event that nobody waits for is one node
@@ -217,10 +221,7 @@ CUresult pipc__cuda_order_other(pipc__cuda_exec_t *x, CUstream stream, bool capt
     }
     if (capturing)
         return x->cu->EventRecordWithFlags(o->last, stream, CU_EVENT_RECORD_EXTERNAL);
-    o->launched++;
-    if (o->counts && !o->captured)
-        return x->cu->StreamWriteValue64(stream, x->state + offsetof(pipc__lane_state_t, calls),
-                                         o->launched, CU_STREAM_WRITE_VALUE_DEFAULT);
+    o->other = true;
     o->recorded = o->launched;
     return x->cu->EventRecord(o->last, stream);
 }

@@ -114,7 +114,8 @@ typedef struct pipc__exec_ops {
      * size. */
     bool (*can)(const pipc__exec_t *exec, const pipc__plan_t *plan, pipc__proto_t proto,
                 size_t bytes, bool in_graph);
-    /* CPU: returns when the result is there. CUDA: enqueues on the stream. Allocates nothing. */
+    /* CPU: returns when the result is there. CUDA: enqueues on the stream. Allocates nothing. With
+     * PIPC_ERR_INVALID and no abort word nothing was done, and the executor is as before. */
     pipc_status_t (*run)(pipc__exec_t *exec, const pipc__exec_call_t *call, pipc__error_t *err);
     /* Is the stream being captured into a graph? NULL where there are no graphs. */
     pipc_status_t (*captures)(pipc__exec_t *exec, void *stream, bool *yes, pipc__error_t *err);
@@ -141,7 +142,9 @@ typedef struct pipc__exec_ops {
 struct pipc__exec {
     const pipc__exec_ops_t *ops;
     pipc__control_t *ctl;
-    bool nvlink; /* NVLink joins all ranks' GPUs. The caller's to set, before any prepare() */
+    /* The caller's to set, before any prepare(): */
+    bool nvlink; /* NVLink joins all ranks' GPUs */
+    bool plain;  /* no kernel begins before the one before it on the stream is over (cuda_launch.c) */
 };
 
 extern const pipc__exec_ops_t pipc__exec_cpu;

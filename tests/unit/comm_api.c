@@ -27,7 +27,7 @@
 
 /* --- requests: old programs, the environment ----------------------------------------------------- */
 
-static const char *env_plan, *env_exchange, *env_path, *env_sms, *env_nodes;
+static const char *env_plan, *env_exchange, *env_path, *env_sms, *env_nodes, *env_early;
 
 static const char *lookup(const char *name)
 {
@@ -36,6 +36,7 @@ static const char *lookup(const char *name)
            : !strcmp(name, "PCIE_IPC_PATH")     ? env_path
            : !strcmp(name, "PCIE_IPC_SMS")      ? env_sms
            : !strcmp(name, "PCIE_IPC_NODES")    ? env_nodes
+           : !strcmp(name, "PCIE_IPC_EARLY")    ? env_early
                                                 : NULL;
 }
 
@@ -155,6 +156,27 @@ static void what_a_node_is_the_environment_says(void **state)
             fail_msg("case %zu: %d %s", i, st, err.text);
     }
     env_nodes = NULL;
+}
+
+static void early_launches_are_the_environments(void **state)
+{
+    static const struct {
+        const char *env;
+        pipc_status_t status;
+        bool plain;
+    } cases[] = {{NULL, PIPC_OK, false},  {"", PIPC_OK, false},          {"auto", PIPC_OK, false},
+                 {"off", PIPC_OK, true}, {"no", PIPC_ERR_INVALID, false}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        pipc__config_t got;
+        pipc__error_t err = {PIPC_OK, ""};
+        env_early = cases[i].env;
+        if (pipc__config_take(&got, NULL, lookup, &err) != cases[i].status ||
+            got.plain != cases[i].plain || (err.status && !strstr(err.text, "PCIE_IPC_EARLY=no")))
+            fail_msg("case %zu: %d %s", i, (int)got.plain, err.text);
+    }
+    env_early = NULL;
 }
 
 static void the_sm_budget_is_taken_from_program_or_environment(void **state)
@@ -294,6 +316,50 @@ static int statistics(ranks_t *all, int rank, void *arg)
     MUST(pipc_comm_stats(NULL, &s) == PIPC_ERR_INVALID && pipc_comm_stats(comm, NULL) == PIPC_ERR_INVALID);
     MUST(!pipc_comm_destroy(comm));
     return 0;
+}
+
+static pipc_status_t outcome; /* of an executor that does nothing */
+
+static pipc_status_t run_nothing(pipc__exec_t *exec, const pipc__exec_call_t *call,
+                                 pipc__error_t *err)
+{
+    (void)exec, (void)call;
+    return outcome ? pipc__fail(err, outcome, "made up") : PIPC_OK;
+}
+
+/* What an executor refuses without having done anything, a call in a capture that something else has
+ * spoilt, is no failure of the communicator; any other error is its end. */
+static int refused_call(ranks_t *all, int rank, void *arg)
+{
+    pipc_status_t async = PIPC_OK;
+    pipc_comm_t *comm;
+    float x[4] = {0};
+
+    (void)all, (void)rank, (void)arg;
+    leave_the_launcher();
+    MUST(!pipc_comm_create(&comm, NULL));
+    const pipc__exec_ops_t *real = comm->exec->ops;
+    pipc__exec_ops_t ops = *real;
+    ops.run = run_nothing;
+    comm->exec->ops = &ops;
+    outcome = PIPC_ERR_INVALID;
+    MUST(pipc_allreduce(comm, x, x, 4, PIPC_F32, PIPC_SUM, NULL) == PIPC_ERR_INVALID);
+    MUST(!strcmp(pipc_last_error(), "made up"));
+    MUST(!pipc_comm_async_error(comm, &async) && !async);
+    outcome = PIPC_OK;
+    MUST(!pipc_allreduce(comm, x, x, 4, PIPC_F32, PIPC_SUM, NULL));
+    outcome = PIPC_ERR_CUDA;
+    MUST(pipc_allreduce(comm, x, x, 4, PIPC_F32, PIPC_SUM, NULL) == PIPC_ERR_CUDA);
+    MUST(!pipc_comm_async_error(comm, &async) && async == PIPC_ERR_CUDA);
+    comm->exec->ops = real;
+    pipc_comm_destroy(comm);
+    return 0;
+}
+
+static void a_refused_call_ends_no_communicator(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(1, refused_call, NULL, 10), 0);
 }
 
 static void calls_and_bytes_are_counted_by_plan(void **state)
@@ -532,10 +598,12 @@ int main(void)
         cmocka_unit_test(the_environment_refines_and_the_program_wins),
         cmocka_unit_test(the_path_is_taken_from_program_or_environment),
         cmocka_unit_test(what_a_node_is_the_environment_says),
+        cmocka_unit_test(early_launches_are_the_environments),
         cmocka_unit_test(the_sm_budget_is_taken_from_program_or_environment),
         cmocka_unit_test(structures_of_old_programs_are_taken),
         cmocka_unit_test(structures_of_no_known_size_are_refused),
         cmocka_unit_test(calls_and_bytes_are_counted_by_plan),
+        cmocka_unit_test(a_refused_call_ends_no_communicator),
         cmocka_unit_test(a_wrong_plan_of_the_environment_is_refused),
         cmocka_unit_test(ranks_meet_by_callbacks_and_hear_of_their_failure),
         cmocka_unit_test(callbacks_are_judged),

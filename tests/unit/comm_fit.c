@@ -103,7 +103,7 @@ static int fit(ranks_t *all, int rank, void *arg)
     ability = &f->is;
     rank_exec_open(&re, &pipc__exec_cpu, 1 << 20, (rank_plans_t){plans, 2}, all, rank);
     ops.can = ability->asked ? can : NULL;
-    pipc__exec_t fake = {&ops, re.ctl, false};
+    pipc__exec_t fake = {&ops, re.ctl, false, false};
     c.ctl = re.ctl;
     c.exec = &fake;
     c.plan[PIPC__ONE_SHOT] = re.plans[0];

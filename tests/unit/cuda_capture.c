@@ -60,6 +60,30 @@ static void errors_may_be_asked_for_beside_a_capture(void **state)
     pipc__control_destroy(ctl);
 }
 
+/* A GPU that has nothing to do comes to an event a little after it was recorded. */
+static void what_runs_is_told_from_what_is_about_to_end(void **state)
+{
+    static const struct {
+        const char *busy;
+        bool pending;
+    } cases[] = {{NULL, false}, {"1", false}, {"20", false}, {"1000000", true}};
+    pipc__error_t err;
+    bool yes;
+
+    (void)state;
+    make();
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        if (cases[i].busy)
+            setenv("FAKE_CUDA_BUSY", cases[i].busy, 1);
+        assert_int_equal(x->ops->pending(x, &yes, &err), PIPC_OK);
+        assert_int_equal(yes, cases[i].pending);
+        unsetenv("FAKE_CUDA_BUSY");
+        cu->EventQuery(NULL); /* it counts anew */
+    }
+    x->ops->destroy(x);
+    pipc__control_destroy(ctl);
+}
+
 static void a_communicator_may_end_beside_a_capture(void **state)
 {
     (void)state;
@@ -77,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(errors_may_be_asked_for_beside_a_capture),
+        cmocka_unit_test(what_runs_is_told_from_what_is_about_to_end),
         cmocka_unit_test(a_communicator_may_end_beside_a_capture),
     };
     const char *folder = getenv("PIPC_BUILDDIR"), *gencode = getenv("PIPC_CUDA_GENCODE");

@@ -8,7 +8,8 @@
  * FAKE_CUDA_LOG names a file that gets a line a module that was taken: the release of CUDA that
  * made it, as far as it shows. With FAKE_CUDA_LAUNCHES a launch does nothing, and that file gets a
  * line. With FAKE_CUDA_CAPTURES some thread captures a stream, "globally": to all threads that are
- * not relaxed the driver then refuses what may wait or frees.
+ * not relaxed the driver then refuses what may wait or frees. FAKE_CUDA_BUSY is how often the
+ * driver says of an event that it has not come to it.
  */
 #include <cuda.h>
 #include <stdio.h>
@@ -309,6 +310,13 @@ CUresult cuEventRecord(CUevent event, CUstream stream)
 
 CUresult cuEventQuery(CUevent event)
 {
+    const char *busy = getenv("FAKE_CUDA_BUSY");
+    static int asked;
+
+    if (!busy)
+        asked = 0;
+    else if (asked++ < atoi(busy))
+        return CUDA_ERROR_NOT_READY;
     return unsafe();
 }
 

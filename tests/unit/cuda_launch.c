@@ -111,6 +111,9 @@ static bool begins_early(int simple, int ll, int ll128, int push, int driver)
     assert_ptr_equal(last.kernel, g.kernel);
     assert_ptr_equal(last.stream, &x);
     assert_ptr_equal(last.args, &args);
+    x.base.plain = true; /* the user does not want it */
+    assert_int_equal(pipc__cuda_launch(&x, NULL, &g, &args), CUDA_SUCCESS);
+    assert_false(last.early);
     return x.begins_early;
 }
 

@@ -186,8 +186,10 @@ PIPC_EXPORT pipc_status_t pipc_comm_create(pipc_comm_t **comm, const pipc_comm_c
  * CPU: returns when recv is complete, or PIPC_ERR_PEER_LOST / ABORTED (then recv is undefined).
  * CUDA: returns once enqueued; never allocates, loads or synchronises. What goes wrong later shows
  * in pipc_comm_async_error() and in later calls.
+ * PIPC_ERR_INVALID: an argument is wrong, or the stream is in a capture that has failed before; nothing
+ * was done, and the communicator is as it was.
  * PIPC_LEFT: with leave_nccl, see there; on every rank alike.
- * After the first such error the communicator is dead: every later call returns it again. */
+ * After the first other error the communicator is dead: every later call returns it again. */
 PIPC_EXPORT pipc_status_t pipc_allreduce(pipc_comm_t *comm, const void *send, void *recv, size_t count,
                              pipc_dtype_t dtype, pipc_redop_t op, void *stream);
 
