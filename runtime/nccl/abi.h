@@ -66,7 +66,6 @@ enum {
     F(CommResume, (ncclComm_t))                                                                    \
     F(CommGetAsyncError, (ncclComm_t, ncclResult_t *))                                             \
     F(CommWindowRegister, (ncclComm_t, void *, size_t, ncclWindow_t *, int))                       \
-    F(CommWindowDeregister, (ncclComm_t, ncclWindow_t))                                            \
     F(CommCount, (ncclComm_t, int *))                                                              \
     F(CommCuDevice, (ncclComm_t, int *))                                                           \
     F(CommUserRank, (ncclComm_t, int *))

@@ -3,7 +3,8 @@
  *
  * Which function it is forwarded to is decided by who called, or by the communicator: real.h.
  * Not here: other collectives, which need nothing of us (doc/architecture.md has why), and
- * ncclCommRegister(), which is local: what is chosen from a pointer may differ between ranks.
+ * ncclCommRegister() and ncclCommWindowDeregister(), which are local: what is chosen from a
+ * pointer, or from when a rank comes to them, may differ between ranks.
  */
 #include "runtime/nccl/device.h"
 #include "runtime/nccl/ours.h"
@@ -42,7 +43,6 @@ DECLARE(CommSuspend, (ncclComm_t, int))
 DECLARE(CommResume, (ncclComm_t))
 DECLARE(CommGetAsyncError, (ncclComm_t, ncclResult_t *))
 DECLARE(CommWindowRegister, (ncclComm_t, void *, size_t, ncclWindow_t *, int))
-DECLARE(CommWindowDeregister, (ncclComm_t, ncclWindow_t))
 #undef DECLARE
 
 /* --- groups ---------------------------------------------------------------------------------- */
@@ -176,7 +176,7 @@ static const char *why_not_ours(const pipc__side_t *s, const call_t *k, pipc_dty
     if (depth)
         return "in a group";
     if (s->windows)
-        return "windows are registered";
+        return "a window was registered";
     if (s->suspended)
         return "suspended";
     return translate(k->type, k->op, dtype, op) ? NULL : "type or operation";
@@ -438,32 +438,19 @@ ncclResult_t ncclCommResume(ncclComm_t comm)
 }
 
 /* Windows are for NCCL's symmetric kernels, and registering one is collective: all ranks know of
- * it. Whether a call's buffers lie in one each rank would have to tell by its own pointers, and
- * they might disagree; so as long as there is one all calls are NCCL's. No window (NULL, at once)
- * says that NCCL has no such kernels here. */
+ * it, also of an attempt that gave none. Whether a call's buffers lie in one each rank would have
+ * to tell by its own pointers, and they might disagree. Nor is it known until when there is one:
+ * ncclCommWindowDeregister() is local, a rank may come to it before a call and another after it. So
+ * from here on all calls are NCCL's. */
 ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *buffer, size_t bytes,
                                     ncclWindow_t *window, int flags)
 {
     const pipc__real_t *real = pipc__real_of(CALLER);
-    ncclResult_t rc = FORWARD(real, CommWindowRegister, comm, buffer, bytes, window, flags);
-    bool comes = rc == ncclInProgress || (!rc && (depth || (window && *window)));
-    pipc__side_t *s = comes && real ? pipc__side_make(comm, real) : NULL;
+    pipc__side_t *s = real && comm ? pipc__side_make(comm, real) : NULL;
 
     if (s) {
-        s->windows++;
+        s->windows = true;
         pipc__side_drop(s);
     }
-    return rc;
-}
-
-ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window)
-{
-    const pipc__real_t *real = pipc__real_of(CALLER);
-    pipc__side_t *s = window ? pipc__side_take(comm) : NULL;
-
-    if (s) {
-        s->windows -= s->windows > 0;
-        pipc__side_drop(s);
-    }
-    return FORWARD(real, CommWindowDeregister, comm, window);
+    return FORWARD(real, CommWindowRegister, comm, buffer, bytes, window, flags);
 }

@@ -27,12 +27,12 @@ typedef struct pipc__side pipc__side_t;
 struct pipc__side {
     ncclComm_t comm;
     const pipc__real_t *real;
-    pipc__side_t *next;  /* in the table */
-    _Atomic int users;   /* threads that hold it, the table not counted */
-    _Atomic int state;   /* pipc__side_state_t */
-    _Atomic int calls;   /* that could have been ours, before the set-up */
-    _Atomic int windows; /* registered with the communicator */
+    pipc__side_t *next; /* in the table */
+    _Atomic int users;  /* threads that hold it, the table not counted */
+    _Atomic int state;  /* pipc__side_state_t */
+    _Atomic int calls;  /* that could have been ours, before the set-up */
     _Atomic bool suspended;
+    _Atomic bool windows;    /* one was ever registered with it, or was to be */
     bool shared;             /* other ranks of the communicator are threads of this process */
     _Atomic bool expected;   /* and its end is: see retire.h */
     _Atomic bool finalizing; /* ours is being released, the program still holds NCCL's */

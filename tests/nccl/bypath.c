@@ -49,6 +49,7 @@ static void work(ncclUniqueId id, int rank, int size, int version)
     NEED(!((__typeof__(&ncclAllReduce))find("pncclAllReduce"))(x, y, 8, ncclFloat32, ncclSum, c,
                                                                NULL));
     NEED(!strcmp(F(GetErrorString)(0), "no error"));
+    NEED(F(CommWindowDeregister)(c, NULL) == (version < 21800 ? ncclInvalidUsage : 0));
     NEED(!d || !F(CommDestroy)(d));
     NEED(!F(CommDestroy)(c));
 }

@@ -47,7 +47,7 @@ check() {
         hooked ./program $1 $2 && silent; rc=\$?; cat err log; [ \$rc = 0 ] && [ \$(done_by_nccl 0) = $3 ]"
 }
 
-alone() { for p in plain groups types capture windows nonblocking late ten many threads one-ends; do ./program $p 2 || return; done; }
+alone() { for p in plain groups types capture windows no-window suspended nonblocking late ten many threads one-ends; do ./program $p 2 || return; done; }
 ok 'the programs are right without the hook' alone
 ok '... of four ranks, too' ./program splits 4
 check plain 2 1
@@ -57,7 +57,9 @@ check once 2 1
 check groups 2 5
 check types 2 3
 check capture 2 4
-check windows 2 4
+check windows 2 6
+check no-window 2 3
+check suspended 2 2
 # The two halves have a rank 0 each.
 check splits 4 5
 check nonblocking 2 1
@@ -166,7 +168,7 @@ test_expect_success 'an old NCCL without most of this' '
 by_path() { rm -f log && : >log && PCIE_IPC_REAL_NCCL=$1 ./bypath "$test_dir/beside/full.so" 2 >out 2>err; }
 test_expect_success 'opened by path in place of NCCL: all of it works, the AllReduces are ours' '
     by_path "$test_dir/a/libnccl.so.2" && silent && [ "$(cat out)" = 23203 ] && [ "$(done_by_nccl 0)" = 2 ] &&
-    grep "0 broadcast" log'
+    grep "0 broadcast" log && grep "0 deregister" log'
 test_expect_success 'also with the hook before it' '
     rm -f log && : >log && PCIE_IPC_REAL_NCCL=$test_dir/a/libnccl.so.2 hooked ./bypath "$test_dir/beside/full.so" 2 &&
     silent && [ "$(done_by_nccl 0)" = 2 ]'

@@ -142,18 +142,45 @@ static int capture(void)
     return 0;
 }
 
+/* To deregister is local: each rank does it when it likes. */
 static int windows(void)
 {
     static float memory[2048];
-    ncclWindow_t w = NULL, none = NULL;
+    ncclWindow_t w = NULL;
     ncclComm_t c = make(0);
 
     NEED(!call(c, 3));
     NEED(!ncclCommWindowRegister(c, memory, sizeof(memory), &w, 1) && w);
     NEED(!call(c, 2));
-    NEED(!ncclCommWindowDeregister(c, w));
-    NEED(!ncclCommWindowRegister(c, memory, 16, &none, 1) && !none);
+    NEED(rank || !ncclCommWindowDeregister(c, w));
     NEED(!call(c, 2));
+    NEED(!rank || !ncclCommWindowDeregister(c, w));
+    NEED(!call(c, 1));
+    NEED(!ncclCommDestroy(c));
+    return 0;
+}
+
+/* All ranks try, one of them in a group, and none gets a window. */
+static int no_window(void)
+{
+    static float memory[4];
+    ncclWindow_t none = NULL;
+    ncclComm_t c = make(0);
+
+    NEED(!call(c, 3));
+    NEED(rank || !ncclGroupStart());
+    NEED(!ncclCommWindowRegister(c, memory, sizeof(memory), &none, 1));
+    NEED(rank || !ncclGroupEnd());
+    NEED(!none && !call(c, 2));
+    NEED(!ncclCommDestroy(c));
+    return 0;
+}
+
+static int suspended(void)
+{
+    ncclComm_t c = make(0);
+
+    NEED(!call(c, 3));
     NEED(!ncclCommSuspend(c, 1) && !call(c, 1) && !ncclCommResume(c));
     NEED(!call(c, 1));
     NEED(!ncclCommDestroy(c));
@@ -469,6 +496,8 @@ static const struct program {
                 {"types", types},
                 {"capture", capture},
                 {"windows", windows},
+                {"no-window", no_window},
+                {"suspended", suspended},
                 {"splits", splits},
                 {"aborts-idle", aborts_idle},
                 {"aborts-waiting", aborts_waiting},

@@ -19,6 +19,7 @@ PIPC__NCCL_FUNCTIONS(DECLARE)
 ncclResult_t ncclGetVersion(int *version);
 ncclResult_t ncclGetUniqueId(ncclUniqueId *id);
 ncclResult_t ncclBroadcast(const void *, void *, size_t, int, int, ncclComm_t, ncclStream_t);
+ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window);
 const char *ncclGetErrorString(ncclResult_t rc);
 ncclResult_t pncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t, ncclStream_t);
 
