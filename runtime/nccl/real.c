@@ -45,6 +45,10 @@ static struct seen {
 } seen[CALLERS];
 static pipc__real_t reals[REALS];
 static int nreals;
+
+/* To open and to look up takes the dynamic linker's lock, which a thread that opens a library holds
+ * while the constructors run; these may call NCCL, and then they come here. So nothing of the
+ * linker's is called with this lock held: two threads may find the same, the first one's stays. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static const void *base_of(const void *address)
@@ -85,27 +89,41 @@ static void fill(pipc__real_t *real)
 #undef PIPC__REAL_FILL
 }
 
+/* The one that is kept, of those that lie at @found's place; where there is none, @found. NULL: no
+ * room for it. */
+static const pipc__real_t *keep(const pipc__real_t *found)
+{
+    const pipc__real_t *real = NULL;
+
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < nreals && !real; i++)
+        if (reals[i].base == found->base)
+            real = &reals[i];
+    if (!real && nreals < REALS) {
+        reals[nreals] = *found;
+        real = &reals[nreals++];
+    }
+    pthread_mutex_unlock(&lock);
+    return real;
+}
+
 /* The library in which @symbol lies, NULL if it is ours. @handle: where to look for the others;
  * NULL: a handle of its own, so that the caller's library may still be unloaded. */
 static const pipc__real_t *take(const void *symbol, void *handle)
 {
+    pipc__real_t found = {.handle = handle};
     Dl_info info;
 
     if (!symbol || pipc__real_is_hook(symbol) || !dladdr(symbol, &info))
         return NULL;
-    for (int i = 0; i < nreals; i++)
-        if (reals[i].base == info.dli_fbase)
-            return &reals[i];
     if (!handle)
-        handle = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
-    if (!handle || nreals == REALS)
+        found.handle = dlopen(info.dli_fname, RTLD_NOLOAD | RTLD_LAZY);
+    if (!found.handle)
         return NULL;
-    pipc__real_t *real = &reals[nreals++];
-    real->base = info.dli_fbase;
-    real->handle = handle;
-    snprintf(real->path, sizeof(real->path), "%s", info.dli_fname);
-    fill(real);
-    return real;
+    found.base = info.dli_fbase;
+    snprintf(found.path, sizeof(found.path), "%s", info.dli_fname);
+    fill(&found);
+    return keep(&found);
 }
 
 static const pipc__real_t *take_from(void *handle)
@@ -125,28 +143,35 @@ static const pipc__real_t *among_dependencies(const void *caller)
 }
 #endif
 
-static int is_nccl(struct dl_phdr_info *info, size_t size, void *found)
+typedef struct paths {
+    int n;
+    char path[REALS][512];
+} paths_t;
+
+/* Here the linker's list is locked: to open anything would wait for a thread that opens a library,
+ * and that one waits for the list. */
+static int note_nccl(struct dl_phdr_info *info, size_t size, void *arg)
 {
+    paths_t *found = arg;
     const char *name = strrchr(info->dlpi_name, '/');
+    size_t bytes = strlen(info->dlpi_name) + 1;
 
     (void)size;
     name = name ? name + 1 : info->dlpi_name;
-    if (strncmp(name, "libnccl.so", 10))
-        return 0;
-    void *handle = dlopen(info->dlpi_name, RTLD_NOLOAD | RTLD_LAZY);
-    void *symbol = handle ? dlsym(handle, KNOWN_BY) : NULL;
-    if (!symbol || pipc__real_is_hook(symbol))
-        return 0;
-    *(void **)found = symbol;
-    return 1;
+    if (!strncmp(name, "libnccl.so", 10) && bytes <= sizeof(found->path[0]))
+        memcpy(found->path[found->n++], info->dlpi_name, bytes);
+    return found->n == REALS;
 }
 
 static const pipc__real_t *among_loaded(void)
 {
-    void *symbol = NULL;
+    const pipc__real_t *real = NULL;
+    paths_t found = {0};
 
-    dl_iterate_phdr(is_nccl, &symbol);
-    return take(symbol, NULL);
+    dl_iterate_phdr(note_nccl, &found);
+    for (int i = 0; i < found.n && !real; i++)
+        real = take_from(dlopen(found.path[i], RTLD_NOLOAD | RTLD_LAZY));
+    return real;
 }
 
 #ifdef PIPC_NCCL_FULL
@@ -209,14 +234,18 @@ static const pipc__real_t *recall(uintptr_t caller)
 /* Where no place is left the caller is looked up each time. */
 static void remember(uintptr_t caller, const pipc__real_t *real)
 {
+    pthread_mutex_lock(&lock);
     for (size_t i = 0, at = place_of(caller); i < PROBES; i++) {
         struct seen *s = &seen[(at + i) % CALLERS];
-        if (!atomic_load_explicit(&s->caller, memory_order_relaxed)) {
+        uintptr_t who = atomic_load_explicit(&s->caller, memory_order_relaxed);
+        if (!who) {
             s->real = real;
             atomic_store_explicit(&s->caller, caller, memory_order_release);
-            return;
         }
+        if (!who || who == caller)
+            break;
     }
+    pthread_mutex_unlock(&lock);
 }
 
 const pipc__real_t *pipc__real_of(const void *caller)
@@ -225,13 +254,8 @@ const pipc__real_t *pipc__real_of(const void *caller)
 
     if (real)
         return real;
-    pthread_mutex_lock(&lock);
-    real = recall((uintptr_t)caller);
-    if (!real) {
-        real = find(caller);
-        if (real)
-            remember((uintptr_t)caller, real);
-    }
-    pthread_mutex_unlock(&lock);
+    real = find(caller);
+    if (real)
+        remember((uintptr_t)caller, real);
     return real;
 }

@@ -30,7 +30,9 @@ test_expect_success 'the stand-ins and the programs are built' '
     ln -s libnccl.so.2 b/libnccl-other.so.2 &&
     compile -shared -fPIC -DPLUGIN -o plugin-b.so "$top/tests/nccl/program.c" b/libnccl.so.2 -Wl,-rpath,"$test_dir/b" &&
     compile -o opens "$top/tests/nccl/opens.c" &&
-    compile -o bypath "$top/tests/nccl/bypath.c"'
+    compile -o bypath "$top/tests/nccl/bypath.c" &&
+    compile -o loads -rdynamic "$top/tests/nccl/loads.c" -Wl,-rpath,"$test_dir/a" &&
+    compile -shared -fPIC -DLIBRARY -o library.so "$top/tests/nccl/loads.c" && compile -shared -fPIC -x c -o other.so /dev/null'
 
 # hooked PROGRAM [ARGS...]: under the hook; its log and what it prints are kept
 hooked() {
@@ -163,6 +165,12 @@ test_expect_success 'an old NCCL without most of this' '
     LD_LIBRARY_PATH=$test_dir/old && export LD_LIBRARY_PATH &&
     compile -o for-old -DOLD "$top/tests/nccl/old.c" old/libnccl.so.2 -Wl,-rpath,"$test_dir/old" &&
     unset LD_LIBRARY_PATH && hooked ./for-old && silent'
+
+# To find it asks the dynamic linker, which another thread may be in.
+test_expect_success 'the first call while a library is opened whose constructor opens one and calls NCCL, too' '
+    hooked timeout 10 ./loads ./library.so ./other.so && silent'
+test_expect_success '... by the library in NCCL'\''s place' '
+    timeout 10 ./loads ./library.so ./other.so "$test_dir/beside/full.so"'
 
 # NCCL by its path
 by_path() { rm -f log && : >log && PCIE_IPC_REAL_NCCL=$1 ./bypath "$test_dir/beside/full.so" 2 >out 2>err; }

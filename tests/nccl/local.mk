@@ -13,7 +13,7 @@ tests_nccl_libfull_cpu_la_LDFLAGS = $(HOOK_LDFLAGS) -rpath /nowhere -Wl,--versio
 NCCL_TESTS = tests/nccl/hook.t tests/nccl/object.t tests/nccl/abi.t
 TESTS += $(NCCL_TESTS)
 EXTRA_DIST += $(NCCL_TESTS) tests/gpu/hook-nccl-tests tests/gpu/hook-pytorch tests/gpu/torch_jobs.py tests/nccl/stand_in.c tests/nccl/stand_in.h tests/nccl/program.c tests/nccl/opens.c \
-	tests/nccl/bypath.c tests/nccl/old.c
+	tests/nccl/bypath.c tests/nccl/loads.c tests/nccl/old.c
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/nccl/judges
