@@ -23,6 +23,14 @@
      : (real)               ? ncclInvalidUsage                                                     \
                             : ncclSystemError)
 
+/* Where NCCL itself calls @name, that is all. */
+#define FORWARD_OWN(name, ...)                                                                     \
+    do {                                                                                           \
+        const pipc__real_t *own = pipc__real_around(CALLER);                                       \
+        if (own)                                                                                   \
+            return FORWARD(own, name, __VA_ARGS__);                                                \
+    } while (0)
+
 #define DECLARE(name, args) EXPORT ncclResult_t nccl##name args;
 DECLARE(AllReduce, (const void *, void *, size_t, int, int, ncclComm_t, ncclStream_t))
 DECLARE(GroupStart, (void))
@@ -52,6 +60,7 @@ static _Thread_local int depth;
 
 ncclResult_t ncclGroupStart(void)
 {
+    FORWARD_OWN(GroupStart);
     const pipc__real_t *real = pipc__real_of(CALLER);
     ncclResult_t rc = FORWARD(real, GroupStart);
 
@@ -61,6 +70,7 @@ ncclResult_t ncclGroupStart(void)
 
 ncclResult_t ncclGroupEnd(void)
 {
+    FORWARD_OWN(GroupEnd);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     depth -= depth > 0;
@@ -69,6 +79,7 @@ ncclResult_t ncclGroupEnd(void)
 
 ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t *info)
 {
+    FORWARD_OWN(GroupSimulateEnd, info);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     depth -= depth > 0;
@@ -204,6 +215,7 @@ static ncclResult_t all_reduce(pipc__side_t *s, const call_t *k)
 ncclResult_t ncclAllReduce(const void *send, void *recv, size_t count, int type, int op,
                            ncclComm_t comm, ncclStream_t stream)
 {
+    FORWARD_OWN(AllReduce, send, recv, count, type, op, comm, stream);
     pipc__side_t *s = pipc__side_take(comm);
 
     if (!s) {
@@ -239,6 +251,7 @@ static ncclResult_t came(ncclResult_t rc, const pipc__real_t *real, ncclComm_t *
 
 ncclResult_t ncclCommInitRank(ncclComm_t *comm, int n, ncclUniqueId id, int rank)
 {
+    FORWARD_OWN(CommInitRank, comm, n, id, rank);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     return came(FORWARD(real, CommInitRank, comm, n, id, rank), real, comm, 1);
@@ -247,6 +260,7 @@ ncclResult_t ncclCommInitRank(ncclComm_t *comm, int n, ncclUniqueId id, int rank
 ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int n, ncclUniqueId id, int rank,
                                     ncclConfig_t *config)
 {
+    FORWARD_OWN(CommInitRankConfig, comm, n, id, rank, config);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     return came(FORWARD(real, CommInitRankConfig, comm, n, id, rank, config), real, comm, 1);
@@ -255,6 +269,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *comm, int n, ncclUniqueId id, in
 ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int n, int rank, int nids,
                                       ncclUniqueId *ids, ncclConfig_t *config)
 {
+    FORWARD_OWN(CommInitRankScalable, comm, n, rank, nids, ids, config);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     return came(FORWARD(real, CommInitRankScalable, comm, n, rank, nids, ids, config), real, comm,
@@ -263,6 +278,7 @@ ncclResult_t ncclCommInitRankScalable(ncclComm_t *comm, int n, int rank, int nid
 
 ncclResult_t ncclCommInitAll(ncclComm_t *comms, int n, const int *devices)
 {
+    FORWARD_OWN(CommInitAll, comms, n, devices);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     return came(FORWARD(real, CommInitAll, comms, n, devices), real, comms, n);
@@ -271,6 +287,7 @@ ncclResult_t ncclCommInitAll(ncclComm_t *comms, int n, const int *devices)
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *child,
                            ncclConfig_t *config)
 {
+    FORWARD_OWN(CommSplit, comm, color, key, child, config);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     return came(FORWARD(real, CommSplit, comm, color, key, child, config), real, child, 1);
@@ -296,6 +313,7 @@ static void give_up(ncclComm_t comm)
 ncclResult_t ncclCommShrink(ncclComm_t comm, int *without, int nwithout, ncclComm_t *child,
                             ncclConfig_t *config, int flags)
 {
+    FORWARD_OWN(CommShrink, comm, without, nwithout, child, config, flags);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     if (flags & NCCL_SHRINK_ABORT)
@@ -307,6 +325,7 @@ ncclResult_t ncclCommShrink(ncclComm_t comm, int *without, int nwithout, ncclCom
 ncclResult_t ncclCommGrow(ncclComm_t comm, int n, const ncclUniqueId *id, int rank,
                           ncclComm_t *grown, ncclConfig_t *config)
 {
+    FORWARD_OWN(CommGrow, comm, n, id, rank, grown, config);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     return came(FORWARD(real, CommGrow, comm, n, id, rank, grown, config), real, grown, 1);
@@ -318,6 +337,7 @@ ncclResult_t ncclCommGrow(ncclComm_t comm, int n, const ncclUniqueId *id, int ra
  * and tells by ncclCommGetAsyncError() when it is through. */
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
+    FORWARD_OWN(CommFinalize, comm);
     const pipc__real_t *real = pipc__real_of(CALLER);
     ncclResult_t rc = FORWARD(real, CommFinalize, comm);
     pipc__side_t *s = pipc__side_take(comm);
@@ -340,6 +360,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm)
 
 ncclResult_t ncclCommDestroy(ncclComm_t comm)
 {
+    FORWARD_OWN(CommDestroy, comm);
     const pipc__real_t *real = pipc__real_of(CALLER);
     pipc__side_t *s = pipc__side_remove(comm);
 
@@ -361,6 +382,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
  * NCCL's that only the abort ends. */
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
+    FORWARD_OWN(CommAbort, comm);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     give_up(comm);
@@ -375,6 +397,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm)
 
 ncclResult_t ncclCommRevoke(ncclComm_t comm, int flags)
 {
+    FORWARD_OWN(CommRevoke, comm, flags);
     const pipc__real_t *real = pipc__real_of(CALLER);
 
     give_up(comm);
@@ -400,6 +423,7 @@ static ncclResult_t async_of_ours(pipc__side_t *s)
 
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *async)
 {
+    FORWARD_OWN(CommGetAsyncError, comm, async);
     pipc__side_t *s = pipc__side_take(comm);
     const pipc__real_t *real = s ? s->real : pipc__real_of(CALLER);
     ncclResult_t rc = FORWARD(real, CommGetAsyncError, comm, async);
@@ -413,6 +437,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *async)
 
 ncclResult_t ncclCommSuspend(ncclComm_t comm, int flags)
 {
+    FORWARD_OWN(CommSuspend, comm, flags);
     const pipc__real_t *real = pipc__real_of(CALLER);
     ncclResult_t rc = FORWARD(real, CommSuspend, comm, flags);
     pipc__side_t *s = rc && rc != ncclInProgress ? NULL : pipc__side_take(comm);
@@ -426,6 +451,7 @@ ncclResult_t ncclCommSuspend(ncclComm_t comm, int flags)
 
 ncclResult_t ncclCommResume(ncclComm_t comm)
 {
+    FORWARD_OWN(CommResume, comm);
     const pipc__real_t *real = pipc__real_of(CALLER);
     ncclResult_t rc = FORWARD(real, CommResume, comm);
     pipc__side_t *s = rc && rc != ncclInProgress ? NULL : pipc__side_take(comm);
@@ -445,6 +471,7 @@ ncclResult_t ncclCommResume(ncclComm_t comm)
 ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *buffer, size_t bytes,
                                     ncclWindow_t *window, int flags)
 {
+    FORWARD_OWN(CommWindowRegister, comm, buffer, bytes, window, flags);
     const pipc__real_t *real = pipc__real_of(CALLER);
     pipc__side_t *s = real && comm ? pipc__side_make(comm, real) : NULL;
 

@@ -13,6 +13,9 @@
  * The library for programs that open NCCL by its path stands for NCCL itself: there it is the file
  * that PCIE_IPC_REAL_NCCL names, else one that is loaded, else libnccl.so.2.
  *
+ * NCCL's own calls of itself come here as well (2.28 asks ncclCommGetAsyncError() in most of its
+ * functions): their caller lies in it.
+ *
  * What is found may be ourselves, or another copy (the one preloaded, the other opened by path); it
  * is told by a symbol that NCCL has not, and passed over, else a call would go round for ever.
  */
@@ -42,6 +45,7 @@ __attribute__((visibility("default"))) const char pipc_nccl_hook[] = "pcie-ipc";
 static struct seen {
     _Atomic uintptr_t caller;
     const pipc__real_t *real;
+    bool within; /* the caller is a part of it */
 } seen[CALLERS];
 static pipc__real_t reals[REALS];
 static int nreals;
@@ -89,16 +93,21 @@ static void fill(pipc__real_t *real)
 #undef PIPC__REAL_FILL
 }
 
+/* Under the lock. */
+static const pipc__real_t *kept(const void *base)
+{
+    for (int i = 0; i < nreals; i++)
+        if (reals[i].base == base)
+            return &reals[i];
+    return NULL;
+}
+
 /* The one that is kept, of those that lie at @found's place; where there is none, @found. NULL: no
  * room for it. */
 static const pipc__real_t *keep(const pipc__real_t *found)
 {
-    const pipc__real_t *real = NULL;
-
     pthread_mutex_lock(&lock);
-    for (int i = 0; i < nreals && !real; i++)
-        if (reals[i].base == found->base)
-            real = &reals[i];
+    const pipc__real_t *real = kept(found->base);
     if (!real && nreals < REALS) {
         reals[nreals] = *found;
         real = &reals[nreals++];
@@ -218,13 +227,15 @@ static size_t place_of(uintptr_t caller)
     return (size_t)((caller * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
 }
 
-static const pipc__real_t *recall(uintptr_t caller)
+static const pipc__real_t *recall(uintptr_t caller, bool *within)
 {
     for (size_t i = 0, at = place_of(caller); i < PROBES; i++) {
         struct seen *s = &seen[(at + i) % CALLERS];
         uintptr_t who = atomic_load_explicit(&s->caller, memory_order_acquire);
-        if (who == caller)
+        if (who == caller) {
+            *within = s->within;
             return s->real;
+        }
         if (!who)
             return NULL;
     }
@@ -232,7 +243,7 @@ static const pipc__real_t *recall(uintptr_t caller)
 }
 
 /* Where no place is left the caller is looked up each time. */
-static void remember(uintptr_t caller, const pipc__real_t *real)
+static void remember(uintptr_t caller, const pipc__real_t *real, bool within)
 {
     pthread_mutex_lock(&lock);
     for (size_t i = 0, at = place_of(caller); i < PROBES; i++) {
@@ -240,6 +251,7 @@ static void remember(uintptr_t caller, const pipc__real_t *real)
         uintptr_t who = atomic_load_explicit(&s->caller, memory_order_relaxed);
         if (!who) {
             s->real = real;
+            s->within = within;
             atomic_store_explicit(&s->caller, caller, memory_order_release);
         }
         if (!who || who == caller)
@@ -248,14 +260,57 @@ static void remember(uintptr_t caller, const pipc__real_t *real)
     pthread_mutex_unlock(&lock);
 }
 
-const pipc__real_t *pipc__real_of(const void *caller)
+/* Some builds of PyTorch have NCCL linked into a library of their own, and what calls there is
+ * PyTorch. Behind the library that stands for NCCL there is what the user says is it. */
+static bool is_nothing_else(const pipc__real_t *real)
 {
-    const pipc__real_t *real = recall((uintptr_t)caller);
+#ifdef PIPC_NCCL_FULL
+    return real;
+#else
+    const char *slash = strrchr(real->path, '/');
+
+    return !strncmp(slash ? slash + 1 : real->path, "libnccl", 7);
+#endif
+}
+
+/* Of those that are known. */
+static const pipc__real_t *owner_of(const void *caller)
+{
+    const void *base = base_of(caller);
+
+    pthread_mutex_lock(&lock);
+    const pipc__real_t *real = kept(base);
+    pthread_mutex_unlock(&lock);
+    return real && is_nothing_else(real) ? real : NULL;
+}
+
+static const pipc__real_t *look_up(const void *caller, bool *within)
+{
+    const pipc__real_t *real = recall((uintptr_t)caller, within);
 
     if (real)
         return real;
     real = find(caller);
+    const pipc__real_t *owner = owner_of(caller);
+    *within = owner;
+    if (owner)
+        real = owner;
     if (real)
-        remember((uintptr_t)caller, real);
+        remember((uintptr_t)caller, real, *within);
     return real;
+}
+
+const pipc__real_t *pipc__real_of(const void *caller)
+{
+    bool within;
+
+    return look_up(caller, &within);
+}
+
+const pipc__real_t *pipc__real_around(const void *caller)
+{
+    bool within;
+    const pipc__real_t *real = look_up(caller, &within);
+
+    return within ? real : NULL;
 }

@@ -23,6 +23,11 @@ typedef struct pipc__real {
  * first time for a caller this takes some microseconds, then next to nothing. Stays open. */
 const pipc__real_t *pipc__real_of(const void *caller);
 
+/* The same where that code is NCCL's own, else NULL: NCCL calls some of its functions as programs do,
+ * and such a call is a part of its work. A program or library that NCCL is linked into is not told
+ * from it, and counts as a caller. */
+const pipc__real_t *pipc__real_around(const void *caller);
+
 /* Its symbol @name; NULL where it has none. */
 void *pipc__real_symbol(const pipc__real_t *real, const char *name);
 

@@ -29,6 +29,14 @@ missing() { comm -23 <(exported "$nccl") <(exported "$1") | xargs; }
 is 'the full library has all that it exports' "$(missing "$full")" ''
 like '... and a list that lacks one would show' "$(missing "$hook")" 'ncclBroadcast'
 
+# Which of its own functions NCCL calls by the way that the hook stands in: such a call gets NCCL's answer alone
+# (pipc__real_around()). One that is new here may be more than a question.
+through() { readelf --wide --relocs "$1" | sed -n 's/.*_JUMP_SLO.* \(nccl[A-Za-z]*\) .*/\1/p' | sort -u; }
+hooked=$(nm -D --defined-only "$hook" | awk '{ print $3 }' | grep '^nccl' | sort)
+is 'of what is hooked it asks itself for errors, and calls nothing else' \
+    "$(comm -12 <(through "$nccl") <(echo "$hooked") | grep -v '^ncclCommGetAsyncError$' | xargs)" ''
+like '... and its calls of itself are seen' "$(through "$nccl")" '^ncclGetVersion$'
+
 cat >ask.c <<'END'
 #include <dlfcn.h>
 #include <stdio.h>

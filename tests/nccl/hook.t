@@ -27,6 +27,7 @@ test_expect_success 'the stand-ins and the programs are built' '
     compile -o program "$top/tests/nccl/program.c" a/libnccl.so.2 -Wl,-rpath,"$test_dir/a" &&
     compile -o static "$top/tests/nccl/program.c" "$top/tests/nccl/stand_in.c" &&
     compile -shared -fPIC -DPLUGIN -o plugin-a.so "$top/tests/nccl/program.c" a/libnccl.so.2 -Wl,-rpath,"$test_dir/a" &&
+    compile -shared -fPIC -DPLUGIN -o plugin-with.so "$top/tests/nccl/program.c" "$top/tests/nccl/stand_in.c" &&
     ln -s libnccl.so.2 b/libnccl-other.so.2 &&
     compile -shared -fPIC -DPLUGIN -o plugin-b.so "$top/tests/nccl/program.c" b/libnccl.so.2 -Wl,-rpath,"$test_dir/b" &&
     compile -o opens "$top/tests/nccl/opens.c" &&
@@ -74,6 +75,7 @@ check aborts-setup 2 1
 check killed 3 1
 check revoked 2 3
 check leaves 3 1
+check left-behind 2 1
 test_expect_success 'ranks as threads of one process are served, too' '
     hooked ./program threads 4 && silent && [ "$(done_by_nccl 3)" = 1 ]'
 test_expect_success 'one thread may end the communicators of all' 'hooked timeout 20 ./program one-ends 4 && silent'
@@ -158,6 +160,8 @@ test_expect_success 'a library opened RTLD_LOCAL: its own NCCL is found' '
     hooked ./opens local ./plugin-a.so && cat err && silent && [ "$(done_by_nccl 0 23203)" = 1 ]'
 test_expect_success 'one opened RTLD_GLOBAL' '
     hooked ./opens global ./plugin-a.so && silent && [ "$(done_by_nccl 0 23203)" = 1 ]'
+test_expect_success 'one that NCCL is linked into: its calls are a program'\''s' '
+    hooked ./opens local ./plugin-with.so && silent && [ "$(done_by_nccl 0 23203)" = 1 ]'
 test_expect_success 'two NCCLs in one process: each caller gets its own' '
     hooked ./opens local ./plugin-a.so ./plugin-b.so && silent &&
     [ "$(done_by_nccl 0 23203)" = 1 ] && [ "$(done_by_nccl 0 22809)" = 1 ]'
@@ -180,6 +184,9 @@ test_expect_success 'opened by path in place of NCCL: all of it works, the AllRe
 test_expect_success 'also with the hook before it' '
     rm -f log && : >log && PCIE_IPC_REAL_NCCL=$test_dir/a/libnccl.so.2 hooked ./bypath "$test_dir/beside/full.so" 2 &&
     silent && [ "$(done_by_nccl 0)" = 2 ]'
+test_expect_success 'preloaded it is in front of NCCL'\''s calls of itself, too' '
+    rm -f log && : >log && PCIE_IPC_REAL_NCCL=$test_dir/a/libnccl.so.2 LD_PRELOAD=$test_dir/beside/full.so ./program left-behind 2 2>err &&
+    silent && [ "$(done_by_nccl 0)" = 1 ]'
 test_expect_success 'without a name the NCCL that is loaded is taken' '
     rm -f log && : >log && LD_PRELOAD=$test_dir/b/libnccl.so.2 ./bypath "$test_dir/beside/full.so" 2 >out 2>err && silent &&
     [ "$(cat out)" = 22809 ]'

@@ -408,6 +408,23 @@ static int leaves(void)
     return 0;
 }
 
+/* The others end as in leaves(). Rank 0 hears of it where it asks, and NCCL, which asks itself in
+ * each of these, does not. */
+static int left_behind(void)
+{
+    ncclResult_t async = 0;
+    ncclComm_t c = make(0);
+    int r = -1, n = -1;
+
+    NEED(c && !call(c, 4));
+    while (!rank && !async)
+        NEED(!ncclCommGetAsyncError(c, &async));
+    NEED(rank || async == ncclRemoteError);
+    NEED(rank || (!ncclCommUserRank(c, &r) && !r && !ncclCommCount(c, &n) && n == size));
+    NEED(rank || (!ncclCommFinalize(c) && !ncclCommDestroy(c)));
+    return 0;
+}
+
 /* Ranks as threads of one process, each with a device of its own. */
 static void *thread(void *arg)
 {
@@ -509,6 +526,7 @@ static const struct program {
                 {"ten", ten},
                 {"many", many},
                 {"leaves", leaves},
+                {"left-behind", left_behind},
                 {"threads", threads},
                 {"one-ends", one_ends},
                 {"version", versions}};

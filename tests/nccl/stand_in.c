@@ -31,7 +31,7 @@ typedef struct shared {
 typedef struct comm {
     shared_t *shared;
     char name[120];
-    int rank, size, busy, splits;
+    int rank, size, busy, splits, nonblocking;
     _Atomic int aborted, revoked;
 } comm_t;
 
@@ -121,20 +121,40 @@ ncclResult_t ncclCommInitRank(ncclComm_t *out, int n, ncclUniqueId id, int rank)
     return meet(*out);
 }
 
+/* As NCCL does: the call goes through the linker's table, and to who stands in front of it. */
+static int ask_itself(ncclComm_t comm)
+{
+    ncclResult_t async = ncclSuccess, rc = ncclCommGetAsyncError(comm, &async);
+
+    return rc ? rc : async;
+}
+
 ncclResult_t ncclCommCount(ncclComm_t comm, int *n)
 {
+    int rc = ask_itself(comm);
+
+    if (rc)
+        return rc;
     *n = ((comm_t *)comm)->size;
     return 0;
 }
 
 ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank)
 {
+    int rc = ask_itself(comm);
+
+    if (rc)
+        return rc;
     *rank = ((comm_t *)comm)->rank;
     return 0;
 }
 
 ncclResult_t ncclCommCuDevice(ncclComm_t comm, int *device)
 {
+    int rc = ask_itself(comm);
+
+    if (rc)
+        return rc;
     *device = ((comm_t *)comm)->rank;
     return 0;
 }
@@ -341,6 +361,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t *out, int n, ncclUniqueId id, int
     note(rank, "init");
     if (config->blocking)
         return meet(c);
+    c->nonblocking = 1;
     c->busy = 3;
     return ncclInProgress;
 }
@@ -400,8 +421,13 @@ ncclResult_t ncclCommGrow(ncclComm_t comm, int n, const ncclUniqueId *id, int ra
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
     comm_t *c = comm;
+    int rc = ask_itself(comm);
 
+    if (rc)
+        return rc;
     note(c->rank, "finalize");
+    if (!c->nonblocking)
+        return 0;
     c->busy = 2;
     return ncclInProgress;
 }
