@@ -304,6 +304,7 @@ static void give_up(ncclComm_t comm)
     pthread_mutex_lock(&s->gate);
     s->stop = true;
     pthread_mutex_unlock(&s->gate);
+    pipc__side_clear(s);
     if (s->state == PIPC__SIDE_SERVED && !s->finalizing)
         pipc__retire_abort(s);
     atomic_store(&s->state, PIPC__SIDE_FORWARDED);

@@ -44,16 +44,23 @@ static void rest(void)
     nanosleep(&pause, NULL);
 }
 
-/* NCCL's word for its communicator; ncclInvalidUsage where an abort has taken it away. The gate
- * keeps it there while we ask. */
-static ncclResult_t ask(pipc__side_t *s)
-{
-    ncclResult_t async = ncclSuccess, rc = ncclInvalidUsage;
+typedef ncclResult_t (*question_t)(ncclComm_t, int *);
 
-    pthread_mutex_lock(&s->gate);
-    if (!s->stop)
-        rc = s->real->CommGetAsyncError(s->comm, &async);
-    pthread_mutex_unlock(&s->gate);
+/* NCCL's answer to what waits for nobody; ncclInvalidUsage where an abort has taken the
+ * communicator away. */
+static ncclResult_t ask(pipc__side_t *s, question_t question, int *answer)
+{
+    if (!pipc__side_enter(s))
+        return ncclInvalidUsage;
+    ncclResult_t rc = question(s->comm, answer);
+    pipc__side_leave(s);
+    return rc;
+}
+
+static ncclResult_t state_of(pipc__side_t *s)
+{
+    ncclResult_t async = ncclSuccess, rc = ask(s, s->real->CommGetAsyncError, &async);
+
     return rc ? rc : async;
 }
 
@@ -62,7 +69,7 @@ static ncclResult_t settle(pipc__side_t *s)
 {
     ncclResult_t state;
 
-    while ((state = ask(s)) == ncclInProgress)
+    while ((state = state_of(s)) == ncclInProgress)
         rest();
     return state;
 }
@@ -73,7 +80,7 @@ static ncclResult_t wait_for_stream(exchange_t *x)
         int running = pipc__device_query(&x->visit);
         if (running <= 0)
             return running ? ncclUnhandledCudaError : ncclSuccess;
-        ncclResult_t state = ask(x->side);
+        ncclResult_t state = state_of(x->side);
         if (state && state != ncclInProgress)
             return state;
         rest();
@@ -100,8 +107,11 @@ static int allgather(void *ctx, const void *mine, size_t bytes, void *all)
         return -1;
     char *own = x->memory + (size_t)x->rank * bytes;
     memcpy(own, mine, bytes);
+    if (!pipc__side_enter(x->side))
+        return -1;
     ncclResult_t rc =
         real->AllGather(own, x->memory, bytes, ncclUint8, x->side->comm, x->visit.stream);
+    pipc__side_leave(x->side);
     if (rc == ncclInProgress)
         rc = settle(x->side);
     if (!rc)
@@ -194,7 +204,7 @@ static bool set_up(exchange_t *x, char why[WHY], bool *made)
     const char *text;
     int ordinal = 0;
 
-    if (x->side->real->CommCuDevice(x->side->comm, &ordinal)) {
+    if (ask(x->side, x->side->real->CommCuDevice, &ordinal)) {
         snprintf(why, WHY, "ncclCommCuDevice failed");
         return true;
     }
@@ -236,16 +246,8 @@ static bool is_of_our_size(exchange_t *x)
     const pipc__real_t *real = x->side->real;
 
     return real->AllGather && real->CommCount && real->CommUserRank && real->CommCuDevice &&
-           !real->CommCount(x->side->comm, &x->size) &&
-           !real->CommUserRank(x->side->comm, &x->rank) && x->size > 1 && x->size <= RANKS_MAX;
-}
-
-static bool is_gone(pipc__side_t *s)
-{
-    pthread_mutex_lock(&s->gate);
-    bool gone = s->stop;
-    pthread_mutex_unlock(&s->gate);
-    return gone;
+           !ask(x->side, real->CommCount, &x->size) &&
+           !ask(x->side, real->CommUserRank, &x->rank) && x->size > 1 && x->size <= RANKS_MAX;
 }
 
 /* More ranks than a node has are on several, where all sizes are NCCL's unless a table or a plan
@@ -268,12 +270,14 @@ bool pipc__setup(pipc__side_t *s)
 
     if (!settle(s) && is_of_our_size(&x)) {
         bool say = is_worth_asking(&x) && set_up(&x, why, &made);
-        if (!is_gone(s))
+        if (!pipc__side_is_gone(s))
             tell(&x, say, made, why);
     }
     if (made)
         pipc__retire_expect(s);
-    atomic_store_explicit(&s->state, made ? PIPC__SIDE_SERVED : PIPC__SIDE_FORWARDED,
-                          memory_order_release);
-    return !is_gone(s);
+    pthread_mutex_lock(&s->gate); /* what was given up meanwhile stays so */
+    bool good = !s->stop;
+    atomic_store(&s->state, made && good ? PIPC__SIDE_SERVED : PIPC__SIDE_FORWARDED);
+    pthread_mutex_unlock(&s->gate);
+    return good;
 }

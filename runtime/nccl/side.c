@@ -11,6 +11,7 @@
 #include <time.h>
 
 #define BUCKETS 256
+#define CLEAR_MSEC 200
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pipc__side_t *bucket[BUCKETS];
@@ -79,14 +80,47 @@ pipc__side_t *pipc__side_remove(ncclComm_t comm)
     return side;
 }
 
+bool pipc__side_enter(pipc__side_t *side)
+{
+    pthread_mutex_lock(&side->gate);
+    bool may = !side->stop;
+    side->inside += may;
+    pthread_mutex_unlock(&side->gate);
+    return may;
+}
+
+void pipc__side_leave(pipc__side_t *side)
+{
+    side->inside--;
+}
+
+static void nap(void)
+{
+    const struct timespec pause = {0, 1000000};
+
+    nanosleep(&pause, NULL);
+}
+
+void pipc__side_clear(const pipc__side_t *side)
+{
+    for (int i = 0; i < CLEAR_MSEC && side->inside; i++)
+        nap();
+}
+
+bool pipc__side_is_gone(pipc__side_t *side)
+{
+    pthread_mutex_lock(&side->gate);
+    bool gone = side->stop;
+    pthread_mutex_unlock(&side->gate);
+    return gone;
+}
+
 /* A program that destroys a communicator has no calls in it; one that aborts it may have one, which
  * the abort ends. */
 void pipc__side_free(pipc__side_t *side)
 {
-    const struct timespec pause = {0, 1000000};
-
     while (atomic_load_explicit(&side->users, memory_order_acquire) > 1)
-        nanosleep(&pause, NULL);
+        nap();
     pthread_mutex_destroy(&side->gate);
     free(side);
 }

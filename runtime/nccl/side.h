@@ -37,8 +37,9 @@ struct pipc__side {
     _Atomic bool expected;   /* and its end is: see retire.h */
     _Atomic bool finalizing; /* ours is being released, the program still holds NCCL's */
     _Atomic bool released;   /* and now it is */
-    pthread_mutex_t gate;    /* held to use comm during set-up, and to set stop */
-    bool stop;               /* comm may be gone: the set-up must give up */
+    pthread_mutex_t gate;    /* held to set stop, and to look at it for what must not come after */
+    bool stop;               /* comm may be gone: the program has given it up */
+    _Atomic int inside;      /* calls on comm that the program has not made: pipc__side_enter() */
     pipc_comm_t *ours;       /* in state served */
     const char *why;         /* in state forwarded after a set-up: the report's reason. Static */
     size_t staging;          /* bytes that it has of the process's */
@@ -51,6 +52,19 @@ pipc__side_t *pipc__side_take(ncclComm_t comm);
 pipc__side_t *pipc__side_make(ncclComm_t comm, const pipc__real_t *real);
 
 void pipc__side_drop(pipc__side_t *side);
+
+/* Before and after each call of NCCL's on side->comm that the program has not asked for. False: it
+ * was given up, and comm may be gone. Not with the gate held meanwhile: the call may be one that
+ * waits for other ranks and that only the program's ncclCommAbort() ends. */
+bool pipc__side_enter(pipc__side_t *side);
+void pipc__side_leave(pipc__side_t *side);
+
+/* With stop set: wait for such calls to end. Where one still waits after a while it is surely far
+ * enough inside for NCCL to end it, as it ends the program's own. */
+void pipc__side_clear(const pipc__side_t *side);
+
+/* Was it given up? */
+bool pipc__side_is_gone(pipc__side_t *side);
 
 /* Take the entry of @comm out of the table, held; NULL: there is none. The caller ends it. */
 pipc__side_t *pipc__side_remove(ncclComm_t comm);

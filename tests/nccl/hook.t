@@ -72,6 +72,9 @@ check many 2 16
 check aborts-idle 2 1
 check aborts-waiting 2 1
 check aborts-setup 2 1
+test_expect_success 'aborts between the calls of a set-up: it makes no other' 'hooked ./program aborts-between 2 && silent'
+test_expect_success 'a call that an abort has ended is not reported: its communicator is gone' '
+    PCIE_IPC_REPORT=summary hooked ./program aborts-first 2; rc=$?; cat err; [ $rc = 0 ]'
 check killed 3 1
 check revoked 2 3
 check leaves 3 1

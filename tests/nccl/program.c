@@ -303,6 +303,57 @@ static int aborts_setup(void)
     return 0;
 }
 
+static _Atomic int turn, over;
+
+static void *abort_in_turn(void *c)
+{
+    while (rank ? *gate < turn : !stand_in_paused && !over)
+        usleep(100);
+    if (ncclCommAbort(c))
+        return c;
+    *gate += !rank;
+    return NULL;
+}
+
+/* A watchdog aborts in one of the calls that the set-up makes, each in turn: no other may follow.
+ * Then the other rank's does so, since it may wait. */
+static int aborts_between(void)
+{
+    float x[4] = {0}, y[4];
+    void *failed;
+    pthread_t t;
+
+    for (int n = 1; n < 16; n++) {
+        ncclComm_t c = make(n);
+        NEED(!call(c, 1));
+        turn = n;
+        over = stand_in_paused = 0;
+        stand_in_pause_at = rank ? 0 : n;
+        NEED(!pthread_create(&t, NULL, abort_in_turn, c));
+        ncclAllReduce(x, y, 4, ncclFloat32, ncclSum, c, NULL); /* may have been in time */
+        over = 1;
+        NEED(!pthread_join(t, &failed) && !failed);
+    }
+    return 0;
+}
+
+/* In a call that is NCCL's. */
+static int aborts_first(void)
+{
+    ncclComm_t c = make(0);
+    float x[4] = {0}, y[4];
+    pthread_t t;
+
+    if (rank) {
+        usleep(600000);
+        return 0;
+    }
+    NEED(!pthread_create(&t, NULL, abort_soon, c));
+    NEED(ncclAllReduce(x, y, 4, ncclFloat32, ncclSum, c, NULL));
+    NEED(!pthread_join(t, NULL));
+    return 0;
+}
+
 static int killed(void)
 {
     ncclResult_t async = 0;
@@ -519,6 +570,8 @@ static const struct program {
                 {"aborts-idle", aborts_idle},
                 {"aborts-waiting", aborts_waiting},
                 {"aborts-setup", aborts_setup},
+                {"aborts-between", aborts_between},
+                {"aborts-first", aborts_first},
                 {"killed", killed},
                 {"revoked", revoked},
                 {"nonblocking", nonblocking},

@@ -32,7 +32,7 @@ typedef struct comm {
     shared_t *shared;
     char name[120];
     int rank, size, busy, splits, nonblocking;
-    _Atomic int aborted, revoked;
+    _Atomic int aborted, revoked, inside;
 } comm_t;
 
 typedef struct call {
@@ -64,6 +64,33 @@ static void note(int rank, const char *what)
     close(fd);
 }
 
+_Atomic int stand_in_pause_at, stand_in_paused;
+
+/* A call's first look at its communicator, and its last. ncclCommAbort() ends the calls that are in
+ * it and takes the memory away, so none may begin any more. */
+static _Thread_local int within; /* a call of another one is a part of that */
+
+static void enter(comm_t *c)
+{
+    if (within++)
+        return;
+    c->inside++;
+    if (c->aborted) {
+        fprintf(stderr, "a call begins on a communicator that is being aborted\n");
+        abort();
+    }
+    if (stand_in_pause_at && !--stand_in_pause_at) {
+        stand_in_paused = 1;
+        usleep(50000);
+    }
+}
+
+static int leave(comm_t *c, int rc)
+{
+    c->inside -= !--within;
+    return rc;
+}
+
 static int meet(comm_t *c)
 {
     int generation = c->shared->generation;
@@ -82,12 +109,12 @@ static int meet(comm_t *c)
 
 static comm_t *join(const char *name, int rank, int size)
 {
-    comm_t *c = calloc(1, sizeof(*c));
+    comm_t *c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char path[400];
 
     snprintf(path, sizeof(path), "%s/%s", getenv("STAND_IN_DIR"), name);
     int fd = open(path, O_RDWR | O_CREAT, 0600);
-    if (!c || fd < 0 || ftruncate(fd, sizeof(shared_t)))
+    if (c == MAP_FAILED || fd < 0 || ftruncate(fd, sizeof(shared_t)))
         abort();
     c->shared = mmap(NULL, sizeof(shared_t), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (c->shared == MAP_FAILED)
@@ -131,32 +158,29 @@ static int ask_itself(ncclComm_t comm)
 
 ncclResult_t ncclCommCount(ncclComm_t comm, int *n)
 {
-    int rc = ask_itself(comm);
+    comm_t *c = comm;
 
-    if (rc)
-        return rc;
-    *n = ((comm_t *)comm)->size;
-    return 0;
+    enter(c);
+    *n = c->size;
+    return leave(c, ask_itself(comm));
 }
 
 ncclResult_t ncclCommUserRank(ncclComm_t comm, int *rank)
 {
-    int rc = ask_itself(comm);
+    comm_t *c = comm;
 
-    if (rc)
-        return rc;
-    *rank = ((comm_t *)comm)->rank;
-    return 0;
+    enter(c);
+    *rank = c->rank;
+    return leave(c, ask_itself(comm));
 }
 
 ncclResult_t ncclCommCuDevice(ncclComm_t comm, int *device)
 {
-    int rc = ask_itself(comm);
+    comm_t *c = comm;
 
-    if (rc)
-        return rc;
-    *device = ((comm_t *)comm)->rank;
-    return 0;
+    enter(c);
+    *device = c->rank;
+    return leave(c, ask_itself(comm));
 }
 
 static int gather(comm_t *c, const void *mine, size_t bytes, char *all)
@@ -184,13 +208,14 @@ ncclResult_t ncclAllGather(const void *send, void *recv, size_t count, int type,
     char *mine = malloc(bytes);
 
     (void)stream;
+    enter(c);
     if (!mine || c->busy)
         abort();
     memcpy(mine, send, bytes); /* in place */
     note(c->rank, "allgather");
     int rc = gather(c, mine, bytes, recv);
     free(mine);
-    return rc;
+    return leave(c, rc);
 }
 
 ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, int type, int root,
@@ -212,11 +237,12 @@ ncclResult_t ncclBroadcast(const void *send, void *recv, size_t count, int type,
 static int reduce(const call_t *k)
 {
     size_t bytes = k->count * sizes[k->type];
-    char *all = malloc(bytes * (size_t)k->comm->size + 1);
 
+    enter(k->comm);
+    char *all = malloc(bytes * (size_t)k->comm->size + 1);
     note(k->comm->rank, "allreduce");
     if (k->comm->revoked)
-        return ncclInvalidUsage;
+        return leave(k->comm, ncclInvalidUsage);
     int rc = gather(k->comm, k->send, bytes, all);
     if (!rc && k->type == ncclFloat32) {
         for (size_t i = 0; i < k->count; i++) {
@@ -234,7 +260,7 @@ static int reduce(const call_t *k)
         }
     }
     free(all);
-    return rc;
+    return leave(k->comm, rc);
 }
 
 static int split(const call_t *k)
@@ -317,16 +343,17 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *async)
 {
     comm_t *c = comm;
 
+    enter(c);
     *async = c->busy ? ncclInProgress : ncclSuccess;
     c->busy -= c->busy > 0;
-    return 0;
+    return leave(c, 0);
 }
 
 static int end(comm_t *c, const char *how)
 {
     note(c->rank, how);
     munmap(c->shared, sizeof(shared_t));
-    free(c);
+    munmap(c, sizeof(*c));
     return 0;
 }
 
@@ -335,14 +362,14 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm)
     return end(comm, "destroy");
 }
 
-/* A call of another thread that is in it still reads it. */
 ncclResult_t ncclCommAbort(ncclComm_t comm)
 {
     comm_t *c = comm;
 
     c->aborted = 1;
-    note(c->rank, "abort");
-    return 0;
+    while (c->inside)
+        sched_yield();
+    return end(c, "abort");
 }
 
 const char *ncclGetErrorString(ncclResult_t rc)

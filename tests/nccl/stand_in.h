@@ -23,4 +23,7 @@ ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window);
 const char *ncclGetErrorString(ncclResult_t rc);
 ncclResult_t pncclAllReduce(const void *, void *, size_t, int, int, ncclComm_t, ncclStream_t);
 
+/* Set to N the process's N-th call on a communicator takes its time, and sets the other. */
+extern _Atomic int stand_in_pause_at, stand_in_paused;
+
 #endif
