@@ -303,11 +303,11 @@ static void give_up(ncclComm_t comm)
         return;
     pthread_mutex_lock(&s->gate);
     s->stop = true;
-    pthread_mutex_unlock(&s->gate);
-    pipc__side_clear(s);
-    if (s->state == PIPC__SIDE_SERVED && !s->finalizing)
+    if (s->state == PIPC__SIDE_SERVED || s->finalizing)
         pipc__retire_abort(s);
     atomic_store(&s->state, PIPC__SIDE_FORWARDED);
+    pthread_mutex_unlock(&s->gate);
+    pipc__side_clear(s);
     pipc__side_drop(s);
 }
 
@@ -334,8 +334,23 @@ ncclResult_t ncclCommGrow(ncclComm_t comm, int n, const ncclUniqueId *id, int ra
 
 /* --- and go ---------------------------------------------------------------------------------- */
 
+/* Only the first of a communicator that is served has something to do. */
+static bool begins_to_finalize(pipc__side_t *s)
+{
+    pthread_mutex_lock(&s->gate); /* who asked for errors is through */
+    bool begins = s->state == PIPC__SIDE_SERVED;
+    if (begins) {
+        s->finalizing = true;
+        atomic_store(&s->state, PIPC__SIDE_FORWARDED);
+    }
+    pthread_mutex_unlock(&s->gate);
+    return begins;
+}
+
 /* Collective in NCCL, too, so ours meets its ranks here; but a non-blocking one waits for nobody,
- * and tells by ncclCommGetAsyncError() when it is through. */
+ * and tells by ncclCommGetAsyncError() when it is through. Ranks are met by a thread in any case:
+ * one that waits for a rank that never comes can't be called back, and ncclCommAbort() has to end
+ * this call. */
 ncclResult_t ncclCommFinalize(ncclComm_t comm)
 {
     FORWARD_OWN(CommFinalize, comm);
@@ -345,15 +360,11 @@ ncclResult_t ncclCommFinalize(ncclComm_t comm)
 
     if (!s)
         return rc;
-    if ((!rc || rc == ncclInProgress) && s->state == PIPC__SIDE_SERVED &&
-        !atomic_exchange(&s->finalizing, true)) {
-        pthread_mutex_lock(&s->gate); /* who asked for errors is through */
-        atomic_store(&s->state, PIPC__SIDE_FORWARDED);
-        pthread_mutex_unlock(&s->gate);
-        if (!pipc__retire_may_wait(s) || rc || pipc__retire_is_dead(s))
-            pipc__retire_behind(s, false);
-        else
-            pipc__retire_together(s);
+    if ((!rc || rc == ncclInProgress) && begins_to_finalize(s)) {
+        bool waits = pipc__retire_may_wait(s) && !rc && !pipc__retire_is_dead(s);
+        pipc__retire_behind(s, false);
+        if (waits && !pipc__retire_wait(s))
+            rc = ncclInternalError;
     }
     pipc__side_drop(s);
     return rc;
@@ -415,7 +426,7 @@ static ncclResult_t async_of_ours(pipc__side_t *s)
 
     if (s->finalizing)
         return s->released ? ncclSuccess : ncclInProgress;
-    pthread_mutex_lock(&s->gate);
+    pthread_mutex_lock(&s->gate); /* it stays while we ask */
     if (s->state == PIPC__SIDE_SERVED)
         pipc__ours(NULL)->comm_async_error(s->ours, &async);
     pthread_mutex_unlock(&s->gate);

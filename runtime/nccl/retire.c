@@ -41,12 +41,33 @@ bool pipc__retire_may_wait(pipc__side_t *side)
     return !atomic_exchange(&side->expected, false) || atomic_fetch_sub(&expected, 1) == 1;
 }
 
+static void nap(void)
+{
+    const struct timespec t = {0, 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+/* An abort reaches what is pending as long as ours is there, so that comes to its end before. */
+static void drain(pipc__side_t *side)
+{
+    int pending = 1;
+
+    while (!pipc__side_is_gone(side) && !pipc__retire_is_dead(side) &&
+           !pipc__ours(NULL)->comm_pending(side->ours, &pending) && pending)
+        nap();
+}
+
 void pipc__retire_together(pipc__side_t *side)
 {
     pipc__retire_may_wait(side); /* it is no longer expected, however it came here */
     if (side->ours) {
-        pipc__ours(NULL)->comm_destroy(side->ours);
+        drain(side);
+        pthread_mutex_lock(&side->gate);
+        pipc_comm_t *ours = side->ours;
         side->ours = NULL;
+        pthread_mutex_unlock(&side->gate);
+        pipc__ours(NULL)->comm_destroy(ours);
         pipc__staging_return(side->staging);
     }
     atomic_store(&side->released, true);
@@ -76,13 +97,6 @@ static void count(int more)
     do {
         next = (uint64_t)(uint32_t)getpid() << 32 | (threads_of(word) + (uint32_t)more);
     } while (!atomic_compare_exchange_weak(&working, &word, next));
-}
-
-static void nap(void)
-{
-    const struct timespec t = {0, 1000000};
-
-    nanosleep(&t, NULL);
 }
 
 /* What a process that ends takes away, a thread that still uses it falls over: UCX ends the process
@@ -158,4 +172,11 @@ void pipc__retire_behind(pipc__side_t *side, bool last)
     if (!last)
         pipc__side_drop(side);
     atomic_store(&side->released, true);
+}
+
+bool pipc__retire_wait(pipc__side_t *side)
+{
+    while (!side->released && !pipc__side_is_gone(side))
+        nap();
+    return side->released;
 }

@@ -15,17 +15,20 @@ void pipc__retire_expect(pipc__side_t *side);
 bool pipc__retire_may_wait(pipc__side_t *side);
 
 /* Release what is ours of @side, which the caller holds, together with the other ranks: waits for
- * them, as ncclCommDestroy() and ncclCommFinalize() of blocking communicators may. */
+ * them, as ncclCommDestroy() may. */
 void pipc__retire_together(pipc__side_t *side);
 
 /* The same by a thread of our own, waiting for nobody here; side->released tells when it is done.
  * With @last the entry is out of the table, and is freed as well. */
 void pipc__retire_behind(pipc__side_t *side, bool last);
 
-/* End what is ours of @side at once: calls that have not come to their end fail on every rank.
- * Where all have, nothing is to be ended and no rank hears of it: a program that aborts its
- * communicators when it is through with them (PyTorch does) must not fail others that are a little
- * behind. */
+/* Wait until that thread is done. False: @side was given up before, and it goes on alone. */
+bool pipc__retire_wait(pipc__side_t *side);
+
+/* With the gate held, which keeps ours there: end what is ours of @side at once. Calls that
+ * have not come to their end fail on every rank. Where all have, nothing is to be ended and no rank
+ * hears of it: a program that aborts its communicators when it is through with them (PyTorch does)
+ * must not fail others that are a little behind. */
 void pipc__retire_abort(pipc__side_t *side);
 
 /* Has it failed? */

@@ -37,7 +37,7 @@ struct pipc__side {
     _Atomic bool expected;   /* and its end is: see retire.h */
     _Atomic bool finalizing; /* ours is being released, the program still holds NCCL's */
     _Atomic bool released;   /* and now it is */
-    pthread_mutex_t gate;    /* held to set stop, and to look at it for what must not come after */
+    pthread_mutex_t gate;    /* held to set stop, to look at it first, and to take ours away */
     bool stop;               /* comm may be gone: the program has given it up */
     _Atomic int inside;      /* calls on comm that the program has not made: pipc__side_enter() */
     pipc_comm_t *ours;       /* in state served */

@@ -66,6 +66,7 @@ check suspended 2 2
 # The two halves have a rank 0 each.
 check splits 4 5
 check nonblocking 2 1
+check finalize 3 1
 check late 3 1
 check ten 2 10
 check many 2 16
@@ -75,6 +76,7 @@ check aborts-setup 2 1
 test_expect_success 'aborts between the calls of a set-up: it makes no other' 'hooked ./program aborts-between 2 && silent'
 test_expect_success 'a call that an abort has ended is not reported: its communicator is gone' '
     PCIE_IPC_REPORT=summary hooked ./program aborts-first 2; rc=$?; cat err; [ $rc = 0 ]'
+check aborts-finalize 2 1
 check killed 3 1
 check revoked 2 3
 check leaves 3 1
@@ -129,6 +131,8 @@ if grep -q 'define HAVE_UCX 1' "$build/config.h"; then
     check nonblocking 2 1
     check aborts-idle 2 1
     check aborts-waiting 2 1
+    check finalize 3 1
+    check aborts-finalize 2 1
     check killed 3 1
     check leaves 3 1
     test_expect_success 'threads of a process as nodes' '

@@ -354,6 +354,25 @@ static int aborts_first(void)
     return 0;
 }
 
+/* Waits in ncclCommFinalize() for one that does not come before this rank's watchdog aborts. */
+static int aborts_finalize(void)
+{
+    ncclComm_t c = make(0);
+    pthread_t t;
+
+    NEED(!call(c, 4));
+    if (rank) {
+        wait_for(1);
+        NEED(is_well(c)); /* nothing was under way, and it hears of nothing */
+        return 0;
+    }
+    NEED(!pthread_create(&t, NULL, abort_soon, c));
+    NEED(ncclCommFinalize(c));
+    NEED(!pthread_join(t, NULL));
+    ++*gate;
+    return 0;
+}
+
 static int killed(void)
 {
     ncclResult_t async = 0;
@@ -407,6 +426,21 @@ static int nonblocking(void)
     NEED(!ready(c) && !call(c, 4));
     NEED(ncclCommFinalize(c) == ncclInProgress);
     NEED(!ready(c) && !ncclCommDestroy(c));
+    return 0;
+}
+
+/* One that is late there is waited for. */
+static int finalize(void)
+{
+    ncclComm_t c = make(0);
+
+    NEED(!call(c, 4));
+    if (rank) {
+        usleep(700000);
+        ++*gate;
+    }
+    NEED(!ncclCommFinalize(c) && *gate == size - 1);
+    NEED(is_well(c) && !ncclCommDestroy(c));
     return 0;
 }
 
@@ -572,9 +606,11 @@ static const struct program {
                 {"aborts-setup", aborts_setup},
                 {"aborts-between", aborts_between},
                 {"aborts-first", aborts_first},
+                {"aborts-finalize", aborts_finalize},
                 {"killed", killed},
                 {"revoked", revoked},
                 {"nonblocking", nonblocking},
+                {"finalize", finalize},
                 {"late", late},
                 {"ten", ten},
                 {"many", many},
