@@ -1,6 +1,7 @@
 # runtime/nccl/local.mk - the hook for unmodified programs, and the same for those that open NCCL by path
 # (tests/nccl/object.t reads what they link and ask of the C library: old_glibc.h has why). libdl by its
-# file: since glibc 2.34 there is nothing to link by -ldl.
+# file: since glibc 2.34 there is nothing to link by -ldl. Never unloaded (nodelete): threads that release
+# communicators and functions of atexit() outlast a program's dlclose().
 lib_LTLIBRARIES += libpcie-ipc-nccl.la libpcie-ipc-nccl-full.la
 HOOK_SOURCES = \
 	runtime/nccl/abi.h \
@@ -18,7 +19,7 @@ HOOK_SOURCES = \
 	runtime/nccl/staging.c runtime/nccl/staging.h
 HOOK_FULL_SOURCES = runtime/nccl/full.c runtime/nccl/forward.def
 HOOK_CFLAGS = $(AM_CFLAGS) -U_FORTIFY_SOURCE -ftls-model=initial-exec
-HOOK_LDFLAGS = -module -avoid-version -shared -no-undefined \
+HOOK_LDFLAGS = -module -avoid-version -shared -no-undefined -Wl,-z,nodelete \
 	-Wl,--push-state,--no-as-needed,-l:libdl.so.2,--pop-state
 
 libpcie_ipc_nccl_la_SOURCES = $(HOOK_SOURCES) runtime/nccl/device_cuda.c runtime/nccl/static.c

@@ -19,6 +19,7 @@ case $(needed "$hook") in
 esac
 for library in "$hook" "$full"; do
     is "$(basename "$library") links libc and libdl" "$(needed "$library")" 'libc.so.6 libdl.so.2'
+    like '... and is never unloaded: threads of its own may be at work' "$(readelf --wide --dynamic "$library")" 'FLAGS_1.* NODELETE'
     ok '... and runs with glibc 2.17' no_newer "$library" 2.17
     ok '... its tables of initialisers are the compiler'\''s, no more than one beside' sh -c \
         "[ \$((0x\$(readelf --wide -S '$library' | sed -n 's/.*\.init_array *INIT_ARRAY *[0-9a-f]* [0-9a-f]* \([0-9a-f]*\).*/\1/p'))) -le 16 ]"
