@@ -9,6 +9,7 @@
 #include "prolog/places.h"
 
 #define LITTLE (2L * 5000) /* lanes by mega-transfers: who can do no more carries no GPU's data */
+#define SLOWEST 2500       /* every link begins at it */
 #define STARVED                                                                                    \
     16 /* a slot with a sixteenth of what the card can do, or less, is the wrong slot              \
         */
@@ -60,10 +61,13 @@ static const pipc__fact_t *parent_of(const judge_t *j, const pipc__fact_t *f)
 
 /* The same part elsewhere in this machine has all its lanes, and this one has not even got past the
  * speeds that need no equalization: its link never trained. Narrow alone is no fault where the port
- * is not in view: slots with few lanes are common, and links in them are equalized. */
+ * is not in view: slots with few lanes are common, and links in them are equalized. One that runs
+ * at 5 GT/s has trained, in a slot that can do no more: nothing is equalized there. */
 static bool never_trained(const judge_t *j, const pipc__fact_t *f)
 {
     if (f->link.equalized != 0 || f->link.max_mts < 8000 || f->vendor < 0 || f->device < 0)
+        return false;
+    if (f->link.mts != SLOWEST)
         return false;
     for (int i = 0; i < j->facts->n; i++) {
         const pipc__fact_t *o = &j->facts->dev[i];
