@@ -191,7 +191,8 @@ const pipc__code_entry_t pipc__codes[PIPC__CODES] = {
         {"PCI031", PIPC__WARN, "a link lost lanes since the last look, or in the last day",
          "see when with pcie-ipc-health watch --summary; with a period, look at the power",
          "A link that loses lanes and finds them again looks well whenever somebody looks. Here "
-         "an earlier look, or the record of a watch, tells, or a text that shows the link twice. "
+         "an earlier look, or the record of a watch, tells, or a text that shows the link twice, "
+         "or a device lost and further down well. "
          "Changes of speed are none: idle GPUs make them.",
          .past = true},
     [PIPC__CODE_STAYS_SLOW] =

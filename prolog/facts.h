@@ -80,6 +80,7 @@ typedef struct pipc__fact {
     pipc__extended_t more;
     bool dead_slot; /* of a text: a port says that a card is in its slot, and has no lanes */
     int narrowest;  /* of a text that shows its link with several widths: the least; else 0 */
+    bool was_lost;  /* of a text: it did not answer, and further down it does */
     /* What the kernel counted since boot; -1: unknown. Corrected ones of its link, and uncorrected
      * ones without requests that are not supported, which enumeration leaves behind. */
     int64_t errors, uncorrected;
@@ -121,7 +122,8 @@ typedef struct pipc__event {
     uint32_t bits; /* of the AER status, masked ones aside; 0: not told, or no line told any */
     bool told;
     bool companion;               /* its driver is one for sound or USB */
-    bool before_boot;             /* the machine has booted since, says the log */
+    bool before_boot;             /* the log says that the machine has booted since, that the
+                                     driver was loaded anew or the device found again */
     int width, can;               /* of PIPC__EVENT_NARROW: lanes there, and of the device */
     char at[PIPC__FACT_NAME_MAX]; /* ... the port above the narrow link, or "" */
     int count;

@@ -94,7 +94,9 @@ static pipc_status_t open_device(reader_t *r, pipc__pci_addr_t addr, const char 
         pipc__text_first_line(e, text);
     e->asked_only = false;
     if (pipc__text_is_lost(text))
-        e->fact.answer = PIPC__LOST;
+        pipc__text_lose(&e->fact);
+    else if (strstr(text, "(rev "))
+        pipc__text_answers(&e->fact);
     r->log.facts->virtual_machine |= pipc__text_is_of_guest(text);
     return PIPC_OK;
 }
@@ -157,9 +159,13 @@ static bool take_answer(reader_t *r, const char *line)
     pipc__text_entry_t *e = &r->list[r->open];
     if (asked == PIPC__ASKED_ACS)
         take_acs(e, value);
-    if (asked != PIPC__ASKED_VENDOR || (value != 0xffff && value != 0xffffffff))
+    if (asked != PIPC__ASKED_VENDOR)
         return true;
-    e->fact.answer = PIPC__LOST;
+    if (value != 0xffff && value != 0xffffffff) {
+        pipc__text_answers(&e->fact);
+        return true;
+    }
+    pipc__text_lose(&e->fact);
     return e->relevant = true;
 }
 

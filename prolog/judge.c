@@ -224,10 +224,14 @@ static void judge_aspm(judge_t *j, const pipc__fact_t *f)
             j->facts->excerpt ? "its ASPM is not told" : "its capabilities cannot be read");
 }
 
-/* What a text shows several times, with more lanes and with fewer: which is so now it does not
- * tell. */
+/* What a text shows several times, with more lanes and with fewer, or lost and well: which is so
+ * now it does not tell. */
 static void judge_widths(judge_t *j, const pipc__fact_t *f)
 {
+    if (f->was_lost)
+        pipc__judge_advise(j, PIPC__CODE_CHANGED, PIPC__DRAIN, f,
+                           "look at the machine itself; if it is lost again, reseat or replace it",
+                           "", "did not answer in one place of the text, and answers further down");
     if (f->narrowest == 0)
         return;
     pipc__judge_advise(

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define EVENTS_MAX 256
+#define LATE_SECONDS 2
 
 bool pipc__kernel_log_address(const char *text, pipc__pci_addr_t *addr)
 {
@@ -109,14 +110,41 @@ void pipc__kernel_log_end(pipc__kernel_log_t *log)
     log->announced[0] = '\0';
 }
 
-/* A boot in the middle of a log: of what was before it nothing is so now. */
+/* Does the machine boot here, or is NVIDIA's driver loaded anew? Where the boot's own lines were
+ * left out, times that begin anew tell. Lines of several processors may be late by less. */
+static bool is_boot(pipc__kernel_log_t *log, const char *line)
+{
+    long before = log->seconds;
+
+    if (log->time.seconds >= 0)
+        log->seconds = log->time.seconds;
+    return strstr(line, "Linux version ") || strncmp(line, "-- Boot ", 8) == 0 ||
+           strncmp(line, "-- Reboot --", 12) == 0 || log->seconds + LATE_SECONDS < before ||
+           (strstr(line, "NVRM: loading NVIDIA ") && strstr(line, "Kernel Module"));
+}
+
+/* "pci 0000:41:00.0: [10de:20f1] type 00 class 0x030200": found when the bus was read, so that it
+ * answered. */
+static bool is_found(const char *line, char name[PIPC__FACT_NAME_MAX])
+{
+    const char *at = strstr(line, "pci "), *ids = at ? strstr(at, ": [") : NULL;
+    unsigned int vendor, device;
+
+    return ids && ids - at <= PIPC__FACT_NAME_MAX && pipc__kernel_name(at, name) &&
+           sscanf(ids, ": [%4x:%4x] type ", &vendor, &device) == 2 && strstr(ids, "] type ");
+}
+
+/* A boot in the middle of a log: of what was before it nothing is so now. The same of one device
+ * that was found again. */
 static void take_boot(pipc__kernel_log_t *log, const char *line)
 {
-    if (!strstr(line, "Linux version ") && strncmp(line, "-- Boot ", 8) != 0 &&
-        strncmp(line, "-- Reboot --", 12) != 0)
-        return;
-    for (int i = 0; i < log->facts->events; i++)
-        log->facts->event[i].before_boot = true;
+    char name[PIPC__FACT_NAME_MAX];
+    bool boot = is_boot(log, line), found = !boot && is_found(line, name);
+
+    for (int i = 0; (boot || found) && i < log->facts->events; i++) {
+        pipc__event_t *e = &log->facts->event[i];
+        e->before_boot |= boot || strcmp(e->name, name) == 0;
+    }
 }
 
 pipc_status_t pipc__kernel_log_line(pipc__kernel_log_t *log, const char *line, bool *taken,

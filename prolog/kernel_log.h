@@ -24,6 +24,7 @@ typedef struct pipc__kernel_log {
     char announced[PIPC__FACT_NAME_MAX];
     pipc__event_kind_t announced_kind;
     pipc__event_time_t time; /* of the line */
+    long seconds;            /* since boot, of the last line that told */
 } pipc__kernel_log_t;
 
 /* Take one line, whatever it is. *taken: it is one of a kernel's about such things. PIPC_ERR_NOMEM

@@ -32,7 +32,8 @@ static bool since_boot(const char *line, long *seconds)
     for (const char *p = strchr(line, '['); p; p = strchr(p + 1, '[')) {
         const char *at = p + 1 + strspn(p + 1, " ");
         size_t n = strspn(at, "0123456789");
-        if (n == 0 || n > 10 || at[n] != '.' || !isdigit((unsigned char)at[n + 1]))
+        size_t fraction = n > 0 && n <= 10 && at[n] == '.' ? strspn(at + n + 1, "0123456789") : 0;
+        if (fraction == 0 || at[n + 1 + fraction] != ']') /* an address on a network is none */
             continue;
         *seconds = 0;
         for (size_t i = 0; i < n; i++)

@@ -22,8 +22,12 @@ typedef struct pipc__text_entry {
 /* What lspci's first line says behind the address: what it is. */
 void pipc__text_first_line(pipc__text_entry_t *e, const char *text);
 
-/* A device that is gone reads all ones: its revision, its header's type. */
+/* A device that is gone reads all ones: its revision, in its first line. */
 bool pipc__text_is_lost(const char *text);
+
+/* It does not answer; it does. What a text shows last is believed. */
+void pipc__text_lose(pipc__fact_t *f);
+void pipc__text_answers(pipc__fact_t *f);
 
 /* Any other line: registers, in whatever of them it has. */
 void pipc__text_registers(pipc__text_entry_t *e, const char *line);

@@ -165,9 +165,10 @@ bool pipc__text_is_of_guest(const char *text)
     return false;
 }
 
+/* People write of such a revision too. */
 bool pipc__text_is_lost(const char *text)
 {
-    return strstr(text, "(rev ff)") || strstr(text, "!!! Unknown header type 7f");
+    return strstr(text, "(rev ff)") && pipc__text_has_class(text);
 }
 
 void pipc__text_first_line(pipc__text_entry_t *e, const char *text)

@@ -121,12 +121,25 @@ static void take_aspm(pipc__fact_t *f, const char *control)
             f->link.aspm = i;
 }
 
+void pipc__text_lose(pipc__fact_t *f)
+{
+    f->answer = PIPC__LOST;
+}
+
+void pipc__text_answers(pipc__fact_t *f)
+{
+    f->was_lost |= f->answer == PIPC__LOST;
+    f->answer = PIPC__ANSWERS;
+}
+
 /* Shown again, idle and at work, before and after, or of another machine with the same addresses:
  * what it could do once it can do, and a width that was less is remembered. */
 void pipc__text_link_status(pipc__fact_t *f, int mts, int width)
 {
     pipc__express_t *l = &f->link;
 
+    if (width > 0)
+        pipc__text_answers(f);
     if (mts > l->mts)
         l->mts = mts;
     if (l->width > 0 && width > 0 && l->width != width) {
@@ -147,6 +160,8 @@ static void take_link(pipc__text_entry_t *e, const char *line)
     if ((at = after(line, "LnkCap:"))) {
         l->max_mts = speed(after(at, "Speed "));
         l->max_width = width(after(at, "Width "));
+        if (l->max_width > 0)
+            pipc__text_answers(&e->fact);
     }
     if ((at = after(line, "LnkSta:")))
         pipc__text_link_status(&e->fact, speed(after(at, "Speed ")), width(after(at, "Width ")));
@@ -281,8 +296,10 @@ bool pipc__text_tells_acs(const char *line)
 
 void pipc__text_registers(pipc__text_entry_t *e, const char *line)
 {
-    if (pipc__text_is_lost(line))
-        e->fact.answer = PIPC__LOST;
+    static const char lost[] = "!!! Unknown header type 7f";
+
+    if (strncmp(line + strspn(line, " \t"), lost, strlen(lost)) == 0)
+        pipc__text_lose(&e->fact);
     take_link(e, line);
     take_errors(e, line);
     take_bus(e, line);

@@ -169,6 +169,29 @@ static const said_t table[] = {
      "NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the bus.\n"
      "[    0.000000] Linux version 6.1.0\n",
      "warn 0000:41:00.0:PCI023", "the log has Xid 79 (fallen off the bus)"},
+    {"off the bus, and back when the driver was loaded",
+     "[ 5000.1] NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the bus.\n"
+     "[ 5100.1] NVRM: loading NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 "
+     "UTC 2024\n",
+     "warn 0000:41:00.0:PCI023", NULL},
+    {"off the bus, and the driver that was loaded finds it so",
+     "NVRM: GPU 0000:41:00.0: GPU has fallen off the bus.\n"
+     "NVRM: loading NVIDIA UNIX Open Kernel Module for x86_64  550.54.15\n"
+     "NVRM: The NVIDIA GPU 0000:41:00.0\nNVRM: fallen off the bus and is not responding.\n",
+     "drain 0000:41:00.0:PCI002", NULL},
+    {"off the bus, and back after a boot whose lines are left out",
+     "[ 5000.1] NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the bus.\n"
+     "[   12.5] usb 1-1: new high-speed USB device number 2 using xhci_hcd\n",
+     "warn 0000:41:00.0:PCI023", NULL},
+    {"off the bus; a line that is late, an address on a network",
+     "[ 5000.1] NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the bus.\n"
+     "[ 4999.9] usb 1-1: new device\nlogged in from [10.0.0.1]\n",
+     "drain 0000:41:00.0:PCI002", NULL},
+    {"off the bus, and found again",
+     "NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the bus.\n"
+     "NVRM: Xid (PCI:0000:42:00): 79, pid=812, GPU has fallen off the bus.\n"
+     "pci 0000:41:00.0: [10de:20f1] type 00 class 0x030200\n",
+     "drain 0000:42:00.0:PCI002 0000:41:00.0:PCI023", NULL},
     {"off the bus again",
      "NVRM: Xid (PCI:0000:41:00): 79, pid=812, GPU has fallen off the bus.\n-- Reboot --\n"
      "NVRM: Xid (PCI:0000:41:00): 79, pid=813, GPU has fallen off the bus.\n",
@@ -346,6 +369,8 @@ static void times(void **state)
         {"Nov  3 08:53:57 node kernel: [ 5.25] x", 5, ""},
         {"2026-11-30T08:53:57.123456+00:00 node kernel: x", -1, "2026-11-30T08:53:57"},
         {"[99999999999999999999.0] x", -1, ""},
+        {"from [10.0.0.1]", -1, ""},
+        {"[    7.250000][  T123] x", 7, ""},
         {"[   ] x [a.1] [1.] [1", -1, ""},
         {"", -1, ""},
     };

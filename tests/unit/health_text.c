@@ -311,6 +311,24 @@ static const pasted_t pasted[] = {
      PORT(NARROW) CARD("41", NARROW) PORT(FULL) CARD("41", FULL), "warn 0000:41:00.0:PCI031"},
     {"lost when it was shown again", CARD("41", FULL) "\n41:00.0 3D controller: NVIDIA (rev ff)\n",
      "drain 0000:41:00.0:PCI002"},
+    {"lost, and well after a power cycle",
+     "41:00.0 3D controller: NVIDIA Corporation GV100GL [10de:1db6] (rev ff) (prog-if ff)\n"
+     "\t!!! Unknown header type 7f\n\nafter the power cycle:\n\n" CARD("41", FULL),
+     "warn 0000:41:00.0:PCI031 0000:41:00.0:PCI011"},
+    {"... told by its first line alone",
+     "41:00.0 3D controller: NVIDIA [10de:1db6] (rev ff)\n\n"
+     "41:00.0 3D controller: NVIDIA [10de:1db6] (rev a1)\n",
+     "warn 0000:41:00.0:PCI031 0000:41:00.0:PCI009 0000:41:00.0:PCI012"},
+    {"... or by setpci", "# setpci -s 41:00.0 VENDOR_ID.w\nffff\n" CARD("41", FULL),
+     "warn 0000:41:00.0:PCI031 0000:41:00.0:PCI011"},
+    {"lost for the second time",
+     "41:00.0 3D controller: NVIDIA (rev ff)\n" CARD(
+         "41", FULL) "41:00.0 3D controller: NVIDIA (rev ff)\n",
+     "drain 0000:41:00.0:PCI002"},
+    {"people write of lost devices",
+     CARD("41", FULL) "last week it was shown as (rev ff)\nwith !!! Unknown header type 7f\n"
+                      "41:00.0 was (rev ff) then\n",
+     "note 0000:41:00.0:PCI011"},
     {"a header that is ones",
      "41:00.0 3D controller: NVIDIA (rev a1)\n\t!!! Unknown header type 7f\n",
      "drain 0000:41:00.0:PCI002"},
