@@ -41,32 +41,45 @@ static bool xid(pipc__kernel_log_t *log, const char *line)
     return true;
 }
 
+/* Words alone may be anybody's: those of @by, in the same line before them, count. */
 static const struct {
-    const char *words;
+    const char *by, *words;
     pipc__event_kind_t kind;
 } table[] = {
-    {"fallen off the bus", PIPC__EVENT_OFF_BUS},
-    {"device inaccessible", PIPC__EVENT_LOST},
-    {"config space inaccessible", PIPC__EVENT_LOST},
-    {"Refused to change power state", PIPC__EVENT_LOST}, /* before 5.6 */
-    {"lost from bus", PIPC__EVENT_OFF_BUS},
-    {"lost from the bus", PIPC__EVENT_OFF_BUS},
-    {"evice recovery failed", PIPC__EVENT_UNRECOVERED}, /* device, before 5.x Device */
-    {"GPU is lost", PIPC__EVENT_OFF_BUS},               /* as nvidia-smi says it */
-    {"Unable to determine the device handle", PIPC__EVENT_OFF_BUS},
-    {"RmInitAdapter failed", PIPC__EVENT_NO_START},
-    {"rm_init_adapter failed", PIPC__EVENT_NO_START},
-    {"Fatal error during GPU init", PIPC__EVENT_NO_START},
-    {"BAR1 is 0M", PIPC__EVENT_NO_START},
-    {"nvidia: probe of 0", PIPC__EVENT_NO_START}, /* before 6.8 */
-    {"amdgpu: probe of 0", PIPC__EVENT_NO_START},
-    {"probe with driver nvidia failed", PIPC__EVENT_NO_START},
-    {"probe with driver amdgpu failed", PIPC__EVENT_NO_START},
-    {"uncorrectable hardware error", PIPC__EVENT_HARDWARE},
-    {"GPU Recovery Failed", PIPC__EVENT_GIVEN_UP},
-    {"GPU reset end with ret = -", PIPC__EVENT_GIVEN_UP},
-    {"wedged", PIPC__EVENT_GIVEN_UP},
+    {"NVRM: ", "fallen off the bus", PIPC__EVENT_OFF_BUS},
+    {"power state", "device inaccessible", PIPC__EVENT_LOST},
+    {"power state", "config space inaccessible", PIPC__EVENT_LOST},
+    {": ", "Refused to change power state", PIPC__EVENT_LOST}, /* before 5.6 */
+    {"amdgpu", "lost from bus", PIPC__EVENT_OFF_BUS},
+    {"amdgpu", "lost from the bus", PIPC__EVENT_OFF_BUS},
+    {"NVRM: ", "lost from the bus", PIPC__EVENT_OFF_BUS},
+    {": ", "evice recovery failed", PIPC__EVENT_UNRECOVERED}, /* device, before 5.x Device */
+    {"NVRM: ", "GPU is lost", PIPC__EVENT_OFF_BUS},
+    {"", "Unable to determine the device handle", PIPC__EVENT_OFF_BUS}, /* nvidia-smi */
+    {"NVRM: ", "RmInitAdapter failed", PIPC__EVENT_NO_START},
+    {"NVRM: ", "rm_init_adapter failed", PIPC__EVENT_NO_START},
+    {"amdgpu", "Fatal error during GPU init", PIPC__EVENT_NO_START},
+    {"NVRM: ", "BAR1 is 0M", PIPC__EVENT_NO_START},
+    {"", "nvidia: probe of 0", PIPC__EVENT_NO_START}, /* before 6.8 */
+    {"", "amdgpu: probe of 0", PIPC__EVENT_NO_START},
+    {"nvidia ", "probe with driver nvidia failed", PIPC__EVENT_NO_START},
+    {"amdgpu ", "probe with driver amdgpu failed", PIPC__EVENT_NO_START},
+    {"amdgpu", "uncorrectable hardware error", PIPC__EVENT_HARDWARE},
+    {"amdgpu", "GPU Recovery Failed", PIPC__EVENT_GIVEN_UP},
+    {"amdgpu", "GPU reset end with ret = -", PIPC__EVENT_GIVEN_UP},
+    {"xe ", "Xe has declared device", PIPC__EVENT_GIVEN_UP},
+    {"i915 ", "declaring it wedged", PIPC__EVENT_GIVEN_UP},
+    /* any driver, since 6.15; "but recovered through reset" is one that is well */
+    {"[drm] ", "device wedged, needs recovery", PIPC__EVENT_GIVEN_UP},
 };
+
+/* Where the @i-th stands in @line, or NULL. */
+static const char *find(const char *line, size_t i)
+{
+    const char *by = strstr(line, table[i].by);
+
+    return by ? strstr(by + strlen(table[i].by), table[i].words) : NULL;
+}
 
 /* NVIDIA's driver writes some reports in several lines, the address in the first. */
 static bool name_of(const pipc__kernel_log_t *log, const char *line, char name[PIPC__FACT_NAME_MAX])
@@ -95,7 +108,7 @@ bool pipc__kernel_take_driver(pipc__kernel_log_t *log, const char *line)
     if (strstr(line, "NVRM: The NVIDIA GPU "))
         pipc__kernel_name(line, log->nvidia);
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        const char *at = strstr(line, table[i].words);
+        const char *at = find(line, i);
         if (!at)
             continue;
         pipc__event_t *e = NULL;

@@ -21,6 +21,9 @@ bool pipc__kernel_take_iommu(pipc__kernel_log_t *log, const char *line);
 /* What drivers of GPUs say. */
 bool pipc__kernel_take_driver(pipc__kernel_log_t *log, const char *line);
 
+/* How much of @line the kernel wrote by itself: where it names a program, a user chose the rest. */
+size_t pipc__kernel_own_part(const char *line);
+
 /* Is the line by a driver for sound or USB? */
 bool pipc__kernel_of_companion(const char *line);
 

@@ -147,20 +147,36 @@ static void take_boot(pipc__kernel_log_t *log, const char *line)
     }
 }
 
+static bool take(pipc__kernel_log_t *log, const char *line)
+{
+    bool guest = strstr(line, "Hypervisor detected: ") != NULL;
+
+    log->time = pipc__kernel_time(line);
+    take_boot(log, line);
+    log->facts->virtual_machine |= guest;
+    return pipc__kernel_take_record(log, line) || pipc__kernel_take_port(log, line) ||
+           pipc__kernel_take_ras(log, line) || pipc__kernel_take_iommu(log, line) ||
+           pipc__kernel_take_driver(log, line) || guest;
+}
+
 pipc_status_t pipc__kernel_log_line(pipc__kernel_log_t *log, const char *line, bool *taken,
                                     pipc__error_t *err)
 {
+    char own[1024]; /* longer than what drivers write before a program's name */
+
     if (!log->facts->event)
         log->facts->event = calloc(EVENTS_MAX, sizeof(*log->facts->event));
     if (!log->facts->event)
         return pipc__fail(err, PIPC_ERR_NOMEM, "out of memory");
-    log->time = pipc__kernel_time(line);
-    take_boot(log, line);
-    *taken = pipc__kernel_take_record(log, line) || pipc__kernel_take_port(log, line) ||
-             pipc__kernel_take_ras(log, line) || pipc__kernel_take_iommu(log, line) ||
-             pipc__kernel_take_driver(log, line);
-    if (strstr(line, "Hypervisor detected: "))
-        log->facts->virtual_machine = *taken = true;
+    size_t n = pipc__kernel_own_part(line);
+    *taken = false;
+    if (!line[n]) {
+        *taken = take(log, line);
+    } else if (n < sizeof(own)) {
+        memcpy(own, line, n);
+        own[n] = '\0';
+        *taken = take(log, own);
+    }
     log->facts->log |= *taken;
     return PIPC_OK;
 }

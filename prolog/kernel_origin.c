@@ -3,11 +3,12 @@
  * The kernel repeats what users call things: a program that crashes is "NAME[123]: segfault at ...
  * in FILE", with any NAME of 15 bytes and any FILE of 255. So a record counts by how it begins, and
  * by nothing that may stand in the middle: else a file's name could report a fatal error, and drain
- * the node.
+ * the node. Drivers of GPUs name programs too: their lines count up to there.
  */
 #include "prolog/kernel_line.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define DIGITS "0123456789"
 #define WORD "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" DIGITS "_-."
@@ -82,4 +83,19 @@ bool pipc__kernel_is_own(const char *text)
         if (begins(text, others[i]))
             return true;
     return false;
+}
+
+/* "amdgpu 0000:c3:00.0: amdgpu: page fault (... for process NAME pid 1 thread NAME pid 1)", "i915
+ * 0000:03:00.0: [drm] GPU HANG: ecode 12:1:85dffffb, in NAME [1234]" */
+size_t pipc__kernel_own_part(const char *line)
+{
+    static const char *const namers[] = {" process ", " thread ", "GPU HANG", "Timedout job"};
+    size_t n = strlen(line);
+
+    for (size_t i = 0; i < sizeof(namers) / sizeof(namers[0]); i++) {
+        const char *at = strcasestr(line, namers[i]);
+        if (at && (size_t)(at - line) < n)
+            n = (size_t)(at - line);
+    }
+    return n;
 }

@@ -289,6 +289,23 @@ static const said_t table[] = {
      "warn 0000:c3:00.0:PCI023", "its driver counted errors of the chip"},
     {"AMD's driver could not reset", "amdgpu 0000:c3:00.0: amdgpu: GPU Recovery Failed: -19\n",
      "warn 0000:c3:00.0:PCI023", NULL},
+    {"wedged, says the kernel for it", "amdgpu 0000:c3:00.0: [drm] device wedged, needs recovery\n",
+     "warn 0000:c3:00.0:PCI023", "its driver could not reset it"},
+    {"... and recovered", "amdgpu 0000:c3:00.0: [drm] device wedged, but recovered through reset\n",
+     "unknown", NULL},
+    {"AMD's driver lost it", "amdgpu 0000:c3:00.0: amdgpu: device lost from bus!\n",
+     "drain 0000:c3:00.0:PCI002", NULL},
+    {"programs that are called like faults",
+     "amdgpu 0000:c3:00.0: amdgpu: [gfxhub0] no-retry page fault (src_id:0 ring:24 vmid:3 "
+     "pasid:32770, for process lost from bus pid 1234 thread lost from bus pid 1234)\n"
+     "amdgpu 0000:c3:00.0: amdgpu: page fault (vmid:3, for process GPU is lost pid 1)\n"
+     "amdgpu 0000:c3:00.0: amdgpu:  Process device wedged pid 1234 thread BAR1 is 0M pid 1234\n"
+     "amdgpu 0000:c3:00.0: amdgpu: Process information: process PCIe Bus Error: pid 1\n"
+     "amdgpu 0000:c3:00.0: amdgpu: fault, for process Xid (1:0): 79 pid 1\n"
+     "i915 0000:03:00.0: [drm] GPU HANG: ecode 12:1:85dffffb, in PCIe Bus Error: [1234]\n",
+     "unknown", NULL},
+    {"words of nobody's driver", "user 0000:41:00.0: fallen off the bus, GPU is lost, wedged\n",
+     "unknown", NULL},
     {"Intel's driver gave up",
      "xe 0000:03:00.0: [drm] *ERROR* CRITICAL: Xe has declared device 0000:03:00.0 as wedged.\n",
      "warn 0000:03:00.0:PCI023", "its driver could not reset it"},
