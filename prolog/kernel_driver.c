@@ -2,6 +2,7 @@
  *
  *     NVRM: Xid (PCI:0000:41:00): 79, pid=1, GPU has fallen off the bus.
  *     NVRM: Xid (0000:41:00): 31, ...                                   older drivers
+ *     NVRM: Xid (PCI:0000:41:00 GPU-I:05 GPU-CI:00): 94, ...            MIG
  *     NVRM: GPU 0000:41:00.0: RmInitAdapter failed! (0x24:0xffff:1220)
  *     amdgpu 0000:c3:00.0: amdgpu: 1 uncorrectable hardware errors detected in umc block
  *     xe 0000:03:00.0: [drm] *ERROR* CRITICAL: Xe has declared device 0000:03:00.0 as wedged.
@@ -12,26 +13,28 @@
 
 #include "prolog/kernel_line.h"
 
+#define XID "NVRM: Xid ("
 #define RECOVERY                                                                                   \
     154 /* "GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)"               \
          */
 
-/* "Xid (PCI:0000:41:00): 79": the address has no function there. */
+/* "Xid (PCI:0000:41:00): 79": the address has no function there. Of a part of a GPU (MIG) the
+ * instances follow it: "(PCI:0000:41:00 GPU-I:05 GPU-CI:00)". */
 static bool xid(pipc__kernel_log_t *log, const char *line)
 {
-    const char *at = strstr(line, "Xid ("), *close = at ? strchr(at, ')') : NULL;
+    const char *at = strstr(line, XID), *close = at ? strchr(at, ')') : NULL;
     char text[PIPC__NAME_MAX], name[PIPC__FACT_NAME_MAX], *end;
     pipc__pci_addr_t addr;
 
     if (!close || close[1] != ':')
         return false;
-    at += strlen("Xid (");
+    at += strlen(XID);
     at += strncmp(at, "PCI:", 4) == 0 ? 4 : 0;
+    size_t n = strcspn(at, " )");
     long number = strtol(close + 2, &end, 10);
-    if (end == close + 2 || number < 1 || number > 9999 || close - at >= 32)
+    if (end == close + 2 || number < 1 || number > 9999 || n >= 32)
         return true;
-    snprintf(text, sizeof(text), "%.*s%s", (int)(close - at), at,
-             memchr(at, '.', (size_t)(close - at)) ? "" : ".0");
+    snprintf(text, sizeof(text), "%.*s%s", (int)n, at, memchr(at, '.', n) ? "" : ".0");
     if (number == RECOVERY && strstr(end, "to 0x0 "))
         return true; /* the GPU needs none any more */
     if (pipc__pci_parse(text, &addr)) {

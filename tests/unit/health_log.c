@@ -205,6 +205,10 @@ static const said_t table[] = {
      "to 0x0 (None)\n",
      "note", NULL},
     {"an older driver", "NVRM: Xid (0000:41:00): 48, DBE\n", "warn 0000:41:00.0:PCI023", NULL},
+    {"of a part of a GPU",
+     "NVRM: Xid (PCI:0000:41:00 GPU-I:05 GPU-CI:00): 95, pid=812, Uncontained\n"
+     "NVRM: Xid (PCI:0000:42:00 GPU-I:05): 94, pid=812, Contained\n",
+     "warn 0000:41:00.0:PCI023 0000:42:00.0:PCI023", "the log has Xid 95 (uncontained ECC error)"},
     {"twice",
      "[   12.5] NVRM: Xid (PCI:0000:41:00): 119, Timeout\n"
      "[  912.5] NVRM: Xid (PCI:0000:41:00): 119, Timeout\n",
