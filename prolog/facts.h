@@ -74,6 +74,7 @@ typedef struct pipc__fact {
     bool gpu;           /* a GPU, or the switch of a GPU's card where no GPU is in view */
     bool companion;     /* the audio, USB or serial function of a GPU's card */
     bool nic;           /* beside a GPU */
+    bool bridge;        /* or port; what is above a GPU, or may be, is known by its place */
     int vendor, device; /* -1: unknown */
     pipc__answer_t answer;
     pipc__express_t link; /* by config space; what that does not say, by the files of sysfs */

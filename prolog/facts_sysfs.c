@@ -122,6 +122,17 @@ static bool is_beside_gpu(const reader_t *r, int i)
     return false;
 }
 
+/* A port that is gone says no more which kind it is. */
+static bool is_gone(const reader_t *r, const pipc__scan_device_t *d)
+{
+    char name[PIPC__NAME_MAX], dir[PIPC__DEVICE_DIR_MAX], config[64 + 1];
+    size_t n = 0;
+
+    pipc__scan_locate(&r->scan, d, name, dir);
+    return pipc__file_read(r->scan.root, config, sizeof(config), &n, "%s/config", dir) &&
+           pipc__config_all_ones((const unsigned char *)config, n);
+}
+
 /* In an excerpt what is beside a GPU, or above one, may be shown without it. */
 static bool stands_in_excerpt(const reader_t *r, int i)
 {
@@ -130,7 +141,7 @@ static bool stands_in_excerpt(const reader_t *r, int i)
     return d->listed && !d->virtual &&
            (d->part == PIPC__PART_NIC ||
             (d->part == PIPC__PART_BRIDGE && !r->elsewhere[i] &&
-             (d->port == PIPC__PORT_ROOT || d->port == PIPC__PORT_DOWNSTREAM)));
+             (d->port == PIPC__PORT_ROOT || d->port == PIPC__PORT_DOWNSTREAM || is_gone(r, d))));
 }
 
 static pipc__listed_as_t listed_as(const reader_t *r, int i)
@@ -279,6 +290,7 @@ static pipc_status_t read_device(reader_t *r, int i, pipc__fact_t *f, pipc__erro
     f->vendor = f->device = -1;
     f->answer = PIPC__SILENT;
     f->nic = d->part == PIPC__PART_NIC;
+    f->bridge = d->part == PIPC__PART_BRIDGE;
     f->companion = is_companion(r, i);
     f->errors = f->uncorrected = -1;
     f->link = pipc__express_unknown();

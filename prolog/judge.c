@@ -249,10 +249,14 @@ static void judge_link(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
         judge_speed(j, p, f);
 }
 
+/* A port that is lost does not tell what was below it: where no GPU was, it is no more than told.
+ */
 static void judge_lost(judge_t *j, const pipc__fact_t *p, const pipc__fact_t *f)
 {
+    bool gpu = f->bridge ? j->below[f - j->facts->dev].gpus > 0 : is_of_gpu(j, f);
+
     if (!p || p->answer != PIPC__LOST) /* what is below a lost port is lost with it */
-        pipc__judge_find(j, PIPC__CODE_LOST, is_of_gpu(j, f) ? PIPC__DRAIN : PIPC__WARN, f, "",
+        pipc__judge_find(j, PIPC__CODE_LOST, gpu ? PIPC__DRAIN : PIPC__WARN, f, "",
                          "does not answer%s%s", p ? ", below " : "", p ? p->name : "");
 }
 

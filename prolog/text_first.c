@@ -12,21 +12,6 @@
 
 enum { NVIDIA = 0x10de, AMD = 0x1002, INTEL = 0x8086 };
 
-/* lspci -n: "0302: 10de:2206 (rev a1)", older "Class 0302: ..."; which class it is, or -1. */
-static int numeric_class(const char *text, unsigned int *vendor, unsigned int *device)
-{
-    unsigned int class_code;
-
-    text += strspn(text, " \t");
-    text += strncmp(text, "Class ", 6) == 0 ? 6 : 0;
-    if (strspn(text, "0123456789abcdef") != 4 || sscanf(text, "%4x:", &class_code) != 1)
-        return -1;
-    if (sscanf(text + 4, ": %4x:%4x", vendor, device) != 2 &&
-        sscanf(text + 4, ": Device %4x:%4x", vendor, device) != 2)
-        return -1;
-    return (int)class_code;
-}
-
 /* The same as its words would say. */
 static void take_numbers(pipc__text_entry_t *e, int class_code, int vendor, int device)
 {
@@ -126,10 +111,10 @@ bool pipc__text_has_class(const char *text)
                                         "processor",  "processing", "accelerator", "peripheral",
                                         "SMBus",      "counters",   "Class ",      "class"};
     const char *colon = strstr(text, ": ");
-    unsigned int vendor, device;
+    int vendor, device;
     char head[64];
 
-    if (numeric_class(text, &vendor, &device) >= 0)
+    if (pipc__dump_numbers(text, &vendor, &device) >= 0)
         return true;
     if (!colon || colon - text >= (long)sizeof(head))
         return false;
@@ -174,11 +159,11 @@ bool pipc__text_is_lost(const char *text)
 void pipc__text_first_line(pipc__text_entry_t *e, const char *text)
 {
     pipc__fact_t *f = &e->fact;
-    unsigned int vendor, device;
-    int class_code = numeric_class(text, &vendor, &device);
+    int vendor, device;
+    int class_code = pipc__dump_numbers(text, &vendor, &device);
 
     if (class_code >= 0) {
-        take_numbers(e, class_code, (int)vendor, (int)device);
+        take_numbers(e, class_code, vendor, device);
         return;
     }
     identify(f, text);

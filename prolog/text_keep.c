@@ -135,6 +135,7 @@ static pipc_status_t leave_out(text_t *r, pipc__error_t *err)
     for (int i = 0; !st && i < r->n; i++) {
         pipc__text_entry_t *e = &r->list[i];
         bool other = e->as == PIPC__LISTED_OTHER && !e->fact.nic && !e->fact.companion;
+        e->fact.bridge = e->as == PIPC__LISTED_PORT;
         e->fact.dead_slot = e->as == PIPC__LISTED_PORT && e->present && e->down;
         if (other || (elsewhere[i] && !e->fact.gpu && !e->fact.dead_slot))
             e->relevant = false;

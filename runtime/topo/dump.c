@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/topo/device.h"
 #include "runtime/topo/text.h"
 #include "runtime/topo/topo.h"
 
@@ -31,8 +32,8 @@
 typedef struct unpack {
     const char *root;
     char name[PIPC__NAME_MAX];
-    bool open; /* a device's lines are being collected */
-    bool gpu;  /* its first line calls it one */
+    bool open;                      /* a device's lines are being collected */
+    int class_code, vendor, device; /* as its first line has them, or PIPC__UNKNOWN */
     int numa;
     unsigned char config[SPACE_MAX];
     size_t bytes;       /* without a gap from 0 */
@@ -76,8 +77,22 @@ static bool is_virtual(const unsigned char *config)
     return config[0] == 0xff && config[1] == 0xff && config[2] == 0xff && config[3] == 0xff;
 }
 
-/* Write what was collected. A device that is gone has ones for its class too: what its first line
- * calls it is what the kernel remembers. */
+/* A device that is gone has ones for its class too: what its first line calls it is what the kernel
+ * remembers. Of no interest are those that are neither GPU nor NIC nor bridge. */
+static bool put_lost(const unpack_t *u)
+{
+    pipc__pci_addr_t addr;
+
+    if (u->class_code < 0 || !pipc__pci_parse(u->name, &addr) ||
+        pipc__device_role_of(addr, u->class_code << 8, u->vendor, u->device) == PIPC__ROLE_OTHER)
+        return true;
+    return (u->vendor < 0 || put_number(u, "vendor", (unsigned int)u->vendor)) &&
+           (u->device < 0 || put_number(u, "device", (unsigned int)u->device)) &&
+           put_number(u, "class", (unsigned int)u->class_code << 8) &&
+           put(u, "config", u->config, u->bytes);
+}
+
+/* Write what was collected. */
 static bool flush(unpack_t *u)
 {
     const unsigned char *c = u->config;
@@ -98,7 +113,7 @@ static bool flush(unpack_t *u)
             return false;
     }
     if (all_ones(c))
-        return !u->gpu || (put_number(u, "class", 0x030200) && put(u, "config", c, u->bytes));
+        return put_lost(u);
     return put_number(u, "vendor", c[0] | (unsigned int)c[1] << 8) &&
            put_number(u, "device", c[2] | (unsigned int)c[3] << 8) &&
            put_number(u, "class", c[9] | (unsigned int)c[10] << 8 | (unsigned int)c[11] << 16) &&
@@ -117,6 +132,69 @@ bool pipc__dump_names_gpu(const char *text)
         if (strcasestr(text, makers[i]))
             return true;
     return false;
+}
+
+int pipc__dump_numbers(const char *text, int *vendor, int *device)
+{
+    unsigned int class_code, v, d;
+
+    text += strspn(text, " \t");
+    text += strncmp(text, "Class ", 6) == 0 ? 6 : 0;
+    if (strspn(text, "0123456789abcdef") != 4 || sscanf(text, "%4x:", &class_code) != 1)
+        return PIPC__UNKNOWN;
+    if (sscanf(text + 4, ": %4x:%4x", &v, &d) != 2 &&
+        sscanf(text + 4, ": Device %4x:%4x", &v, &d) != 2)
+        return PIPC__UNKNOWN;
+    *vendor = (int)v;
+    *device = (int)d;
+    return (int)class_code;
+}
+
+/* "3D controller [0302]: NVIDIA Corporation ... [10de:2206]", as lspci -nn writes it. */
+static int numbers_beside_names(const char *text, int *vendor, int *device)
+{
+    unsigned int class_code, v, d;
+    const char *colon = strstr(text, "]: "), *open = colon ? colon - strlen("[0302") : NULL;
+
+    if (!open || open < text || sscanf(open, "[%4x]", &class_code) != 1)
+        return PIPC__UNKNOWN;
+    for (const char *p = strchr(colon, '['); p; p = strchr(p + 1, '['))
+        if (strlen(p) >= 11 && p[5] == ':' && p[10] == ']' && sscanf(p, "[%4x:%4x]", &v, &d) == 2) {
+            *vendor = (int)v;
+            *device = (int)d;
+            return (int)class_code;
+        }
+    return PIPC__UNKNOWN;
+}
+
+/* By names alone makers are not known, so that of displays only those count that are GPUs. */
+static int class_of_names(const char *text)
+{
+    static const struct {
+        const char *name;
+        int class_code;
+    } names[] = {{"PCI bridge", 0x0604},
+                 {"Ethernet controller", 0x0200},
+                 {"Infiniband controller", 0x0207},
+                 {"Network controller", 0x0280}};
+
+    if (pipc__dump_names_gpu(text))
+        return 0x0302;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcasestr(text, names[i].name))
+            return names[i].class_code;
+    return PIPC__UNKNOWN;
+}
+
+/* What a device's first line says that it is. */
+static void identify(unpack_t *u, const char *text)
+{
+    u->vendor = u->device = PIPC__UNKNOWN;
+    u->class_code = pipc__dump_numbers(text, &u->vendor, &u->device);
+    if (u->class_code < 0)
+        u->class_code = numbers_beside_names(text, &u->vendor, &u->device);
+    if (u->class_code < 0)
+        u->class_code = class_of_names(text);
 }
 
 /* "41:00.0 text" or "0000:41:00.0 text" starts a device. */
@@ -143,7 +221,7 @@ static bool header(unpack_t *u, const char *line)
     u->devices++;
     u->bytes = 0;
     u->numa = PIPC__UNKNOWN;
-    u->gpu = pipc__dump_names_gpu(line + n);
+    identify(u, line + n);
     pipc__pci_format(addr, u->name);
     return true;
 }

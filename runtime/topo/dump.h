@@ -19,6 +19,10 @@ pipc_status_t pipc__dump_unpack(const char *file, char root[PIPC__DUMP_ROOT_MAX]
 /* Does lspci's text for a class and a maker name a GPU? */
 bool pipc__dump_names_gpu(const char *text);
 
+/* "0302: 10de:2206 (rev a1)", older "Class 0302: Device 10de:2206", as lspci -n writes it: the
+ * class (0x0302) and the ids; -1, and nothing told, for any other text. */
+int pipc__dump_numbers(const char *text, int *vendor, int *device);
+
 void pipc__dump_remove(const char *root); /* "" is allowed */
 
 #endif

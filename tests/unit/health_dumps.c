@@ -74,6 +74,42 @@ static void a_dump_is_a_machine(void **state)
     assert_dump("drain 0000:41:00.0:PCI001 0000:42:00.0:PCI002");
 }
 
+/* All ones: what it is its first line alone says, in numbers or in words. */
+static void dump_of_lost_devices(void **state)
+{
+    static const struct {
+        const char *line, *want;
+    } cases[] = {
+        {"41:00.0 3D controller: NVIDIA Corporation (rev ff) (prog-if ff)",
+         "drain 0000:41:00.0:PCI002"},
+        {"41:00.0 0302: 10de:20f1 (rev ff)", "drain 0000:41:00.0:PCI002"},
+        {"41:00.0 Class 0302: Device 10de:20f1 (rev ff)", "drain 0000:41:00.0:PCI002"},
+        {"41:00.0 Co-processor [0b40]: NVIDIA Corporation [10de:20f1] (rev ff)",
+         "drain 0000:41:00.0:PCI002"},
+        {"41:00.0 Display controller [0380]: Moore Threads [1ed5:0222] (rev ff)",
+         "drain 0000:41:00.0:PCI002"},
+        {"41:00.0 0300: 1a03:2000 (rev ff)", "note node:PCI013"},
+        {"41:00.0 VGA compatible controller [0300]: ASPEED [1a03:2000] (rev ff)",
+         "note node:PCI013"},
+        {"41:00.0 0403: 10de:10f2 (rev ff)", "note node:PCI013"},
+        {"41:00.0 0207: 15b3:1021 (rev ff)", "warn 0000:41:00.0:PCI002 node:PCI013"},
+        {"41:00.0 Ethernet controller: Mellanox (rev ff)", "warn 0000:41:00.0:PCI002 node:PCI013"},
+        {"41:00.0 0604: 8086:2030 (rev ff)", "warn 0000:41:00.0:PCI002 node:PCI013"},
+        {"41:00.0 PCI bridge: Intel Corporation (rev ff)", "warn 0000:41:00.0:PCI002 node:PCI013"},
+        {"41:00.0 ]: [0302", "note node:PCI013"},
+    };
+    unsigned char ones[256];
+
+    (void)state;
+    memset(ones, 0xff, sizeof(ones));
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        FILE *f = open_dump();
+        dump_device(f, cases[i].line, ones, i % 2 ? 64 : 256);
+        fclose(f);
+        assert_dump(cases[i].want);
+    }
+}
+
 /* The port is invented where other devices are. */
 static void dump_of_a_guest(void **state)
 {
@@ -325,15 +361,11 @@ int main(void)
 {
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, tree_make, tree_remove)
     const struct CMUnitTest tests[] = {
-        IN_TREE(a_dump_is_a_machine),
-        IN_TREE(dump_of_a_guest),
-        IN_TREE(a_dump_that_is_quoted),
-        IN_TREE(dump_of_a_disk),
-        IN_TREE(dump_of_integrated_graphics),
-        IN_TREE(a_dump_cut_anywhere),
-        IN_TREE(dump_of_a_sound_function),
-        IN_TREE(hostile_dumps),
-        IN_TREE(noise),
+        IN_TREE(a_dump_is_a_machine), IN_TREE(dump_of_lost_devices),
+        IN_TREE(dump_of_a_guest),     IN_TREE(a_dump_that_is_quoted),
+        IN_TREE(dump_of_a_disk),      IN_TREE(dump_of_integrated_graphics),
+        IN_TREE(a_dump_cut_anywhere), IN_TREE(dump_of_a_sound_function),
+        IN_TREE(hostile_dumps),       IN_TREE(noise),
         IN_TREE(loops_and_sizes),
     };
 

@@ -114,6 +114,13 @@ static const pasted_t pasted[] = {
      "0000:41:00.0 3D controller: NVIDIA Corporation Device 1db6 (rev ff) (prog-if ff)\n"
      "\t!!! Unknown header type 7f\n",
      "drain 0000:41:00.0:PCI002"},
+    {"a port that is lost, with a GPU below and alone",
+     "40:01.1 PCI bridge: Intel (rev a1)\nBus: primary=40, secondary=41\n"
+     "40:01.1 PCI bridge: Intel (rev ff)\n41:00.0 3D controller: NVIDIA (rev ff)\n"
+     "50:01.1 0604: 8086:2030 (rev ff)\n51:00.0 Ethernet controller: Mellanox (rev ff)\n",
+     "drain 0000:40:01.1:PCI002 0000:50:01.1:PCI002 0000:51:00.0:PCI002"},
+    {"a port that is lost alone", "50:01.1 0604: 8086:2030 (rev ff)\n",
+     "warn 0000:50:01.1:PCI002 node:PCI013"},
     {"a console that is gone is no GPU", "02:00.0 VGA compatible controller: ASPEED (rev ff)\n",
      "note node:PCI013"},
     {"a lost sound function beside a GPU that is well",
