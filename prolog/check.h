@@ -7,6 +7,8 @@
 #include "prolog/site.h"
 #include "prolog/wake.h"
 
+#define PIPC__LOOK_MS 1250 /* a device that is reset is away for a second at most */
+
 /* Where earlier looks are, for a check of what changed since; a folder of NULL is none. */
 typedef struct pipc__past {
     const char *run, *state; /* /run/pcie-ipc and /var/lib/pcie-ipc, of @owner's */
@@ -23,6 +25,7 @@ typedef struct pipc__machine {
     int nvml_msec;       /* ... how long */
     int gpus;            /* how many there should be; 0: as limits.conf says */
     pipc__rule_file_t limits, baseline, acks;
+    int look_ms;              /* for how long what may pass is looked at again; 0: one look more */
     const pipc__wake_t *wake; /* how low speeds are confirmed; NULL: not at all */
     pipc__past_t past;
 } pipc__machine_t;
@@ -34,8 +37,9 @@ pipc_status_t pipc__check_facts(const pipc__machine_t *source, pipc__facts_t *fa
                                 pipc__error_t *err);
 
 /* A machine that cannot be read is a finding (unknown) too. A verdict of drain is believed when a
- * second look, a moment later, gives it too: a link may be in training at the first. Fails only
- * without memory. The caller releases @out. */
+ * second look, a moment later, gives it too: a link may be in training at the first. What a device
+ * in reset shows, that it is away or narrow, is believed when all looks in @source->look_ms give
+ * it. Fails only without memory. The caller releases @out. */
 pipc_status_t pipc__check(const pipc__machine_t *source, pipc__findings_t *out, pipc__error_t *err);
 
 #endif

@@ -78,6 +78,14 @@ static pipc__wake_t wake_of(const pipc__gate_t *gate, const pipc__config_t *conf
     return wake;
 }
 
+/* A prolog has its deadline, and may have waited for another's check before. */
+static int look_ms(const pipc__config_t *config, const pipc__exam_t *exam)
+{
+    int most = config->deadline * 1000 * 3 / 5;
+
+    return exam->all || most > PIPC__LOOK_MS ? PIPC__LOOK_MS : most;
+}
+
 /* @alone: nobody else writes what is left for later looks. */
 static pipc_status_t look(const pipc__gate_t *gate, const pipc__config_t *config, bool alone,
                           pipc__exam_t *exam, FILE *say)
@@ -85,6 +93,7 @@ static pipc_status_t look(const pipc__gate_t *gate, const pipc__config_t *config
     const pipc__wake_t wake = wake_of(gate, config, exam);
     const pipc__machine_t source = {.sysroot = config->sysroot,
                                     .all = exam->all,
+                                    .look_ms = look_ms(config, exam),
                                     .wake = &wake,
                                     .limits = {gate->limits, gate->owner},
                                     .past = {gate->run, gate->state, gate->owner, alone},

@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "prolog/check.h"
@@ -119,6 +120,8 @@ int pipc__verb_check(int argc, char **argv)
         return pipc__verb_usage("--wake", "a text has no GPU that could be woken");
     w.wake.sysroot = w.source.sysroot;
     w.source.wake = &w.wake;
+    /* What was captured does not change any more. */
+    w.source.look_ms = w.source.sysroot && strcmp(w.source.sysroot, "/") == 0 ? PIPC__LOOK_MS : 0;
     if (pipc__check(&w.source, &findings, &err)) {
         pipc__findings_free(&findings);
         return pipc__verb_failed(&err);

@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "prolog/examine.h"
 #include "prolog/gate.h"
 #include "prolog/healthcheck.h"
 #include "tests/unit/health_tree.h"
@@ -81,12 +82,19 @@ static pipc__healthcheck_t here(void)
         {.config = config, .run = run_folder, .state = kept, .owner = geteuid()}, "n1", false};
 }
 
-/* The second look at a sick machine waits a moment. */
+/* A sick machine is looked at again after a moment: how often, how long altogether, and what it is
+ * from a moment on. */
+static int moments, waited_ms, change_at, change_to;
+
 int __wrap_nanosleep(const struct timespec *want, struct timespec *left);
 int __wrap_nanosleep(const struct timespec *want, struct timespec *left)
 {
-    (void)want;
     (void)left;
+    if (want->tv_nsec >= 100000000) { /* no wait for a lock */
+        waited_ms += (int)(want->tv_nsec / 1000000);
+        if (++moments == change_at)
+            tree_gpu(1, change_to);
+    }
     return 0;
 }
 
@@ -173,6 +181,63 @@ static void drained_and_put_back(void **state)
     ASSERT_HAS(said, "healthcheck: n1: undrained: " LOST " (the node is repaired)");
     rounds(2);
     assert_string_equal(said, "");
+}
+
+static void goes_away(void)
+{
+    unsigned char ones[256];
+
+    memset(ones, 0xff, sizeof(ones));
+    tree_put("sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/config", ones, sizeof(ones));
+    moments = waited_ms = 0;
+}
+
+/* Another job's epilog resets the GPU: it is away for a second, and then in training. */
+static void a_device_in_reset_is_no_fault(void **state)
+{
+    static const struct {
+        int at, width;
+        bool drained;
+    } cases[] = {{1, 16, false}, {5, 16, false}, {4, 8, false}, {0, 0, true}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        tree_gpu(1, 16);
+        goes_away();
+        change_at = cases[i].at;
+        change_to = cases[i].width;
+        rounds(1);
+        if ((strstr(slurp("node"), "DRAIN") != NULL) != cases[i].drained)
+            fail_msg("back after %d moments: %s", cases[i].at, slurp("node"));
+    }
+    assert_true(waited_ms >= 1200 && waited_ms < 1500); /* of a deadline of 3 s */
+    change_at = 0;
+    tree_gpu(1, 16);
+    moments = 0;
+    rounds(1);
+    assert_int_equal(moments, 0); /* a node that is well waits for nothing */
+}
+
+/* A shorter deadline of a prolog leaves less time. */
+static void looks_again_within_the_deadline(void **state)
+{
+    (void)state;
+    for (int deadline = 1; deadline <= 4; deadline++) {
+        pipc__config_t c;
+        pipc__exam_t exam = {.fresh = true};
+        const pipc__healthcheck_t hc = here();
+        FILE *say = tmpfile();
+        assert_non_null(say);
+        pipc__config_default(&c);
+        snprintf(c.sysroot, sizeof(c.sysroot), "%s", tree);
+        c.deadline = deadline;
+        goes_away();
+        assert_int_equal(pipc__examine(&hc.gate, &c, &exam, say), PIPC_OK);
+        assert_int_equal(exam.seen, PIPC__DRAIN);
+        assert_true(waited_ms <= deadline * 840 && (deadline == 1 || waited_ms >= 1200));
+        pipc__findings_free(&exam.findings);
+        fclose(say);
+    }
 }
 
 static void what_comes_and_goes_stays_out(void **state)
@@ -312,6 +377,8 @@ int main(void)
         IN_TREE(metrics_are_left),
         IN_TREE(a_healthy_node_asks_nothing),
         IN_TREE(drained_and_put_back),
+        IN_TREE(a_device_in_reset_is_no_fault),
+        IN_TREE(looks_again_within_the_deadline),
         IN_TREE(what_comes_and_goes_stays_out),
         IN_TREE(a_refusal_that_is_over_gets_its_reason_too),
         IN_TREE(a_prolog_of_somebody_else_does_not),
