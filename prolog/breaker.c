@@ -6,11 +6,15 @@
 
 #include "prolog/state.h"
 
-#define SCHEMA 1
+#define SCHEMA 2
 #define PAGES_MAX 8   /* the oldest goes: kernels that are booted no more */
 #define OPEN_MAX 1024 /* more than a machine has devices; beyond it no page is kept */
-#define BOOK_MAX (2 << 20)
+#define JUDGED_MAX                                                                                 \
+    1024 /* ... and the oldest goes: it has a first look again when it comes back                  \
+          */
+#define BOOK_MAX (4 << 20)
 #define ALL ""      /* codes of a device that said nothing */
+#define LOST "lost" /* the same, of one that is lost: that is what may be accepted of it */
 #define LINK "link" /* those of a link of which something could not be told */
 
 /* ---- the book ------------------------------------------------------------------------------ */
@@ -58,7 +62,7 @@ static bool covers(const char *of, const char *code)
 {
     static const pipc__code_t links[] = {PIPC__CODE_WIDTH, PIPC__CODE_LANES, PIPC__CODE_STAYS_SLOW};
 
-    if (!*of || strcmp(of, code) == 0)
+    if (!*of || strcmp(of, LOST) == 0 || strcmp(of, code) == 0)
         return true;
     for (size_t i = 0; strcmp(of, LINK) == 0 && i < sizeof(links) / sizeof(links[0]); i++)
         if (strcmp(name_of(links[i]), code) == 0)
@@ -81,6 +85,40 @@ static bool is_open(const json_t *page, const char *code, const char *object)
     return false;
 }
 
+static bool was_judged(const json_t *page, const char *who)
+{
+    const json_t *judged = json_object_get(page, "judged");
+
+    for (size_t i = 0; i < json_array_size(judged); i++) {
+        const char *text = json_string_value(json_array_get(judged, i));
+        if (text && strcmp(text, who) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the book calls the object of a finding. */
+static const char *object_of(const pipc__in_view_t *view, const pipc__finding_t *f)
+{
+    const char *who = pipc__in_view_who(view, f->object);
+
+    return who ? who : f->object;
+}
+
+/* Devices have ids behind a blank; "node" has not. */
+static bool is_device(const char *object)
+{
+    return strchr(object, ' ') != NULL;
+}
+
+static bool is_in_view(const pipc__in_view_t *view, const char *who)
+{
+    for (int i = 0; view && i < view->n; i++)
+        if (strcmp(view->list[i].who, who) == 0)
+            return true;
+    return false;
+}
+
 static bool add_open(json_t *list, const char *code, const char *object)
 {
     return json_array_append_new(list, json_pack("{s:s, s:s}", "code", code, "object", object)) ==
@@ -89,10 +127,13 @@ static bool add_open(json_t *list, const char *code, const char *object)
 
 /* ---- learning ------------------------------------------------------------------------------ */
 
-/* What one finding leaves open: NULL when its check, and all others of the object, passed. A link
- * whose width cannot be told, as in a virtual machine, is one of a device that answers. */
+/* What one finding leaves open: NULL when its check, and all others of the object, passed. A device
+ * that does not answer has passed none. A link whose width cannot be told, as in a virtual machine,
+ * is one of a device that answers. */
 static const char *opens(const pipc__finding_t *f)
 {
+    if (f->code == PIPC__CODE_LOST && f->severity >= PIPC__WARN)
+        return LOST;
     if (f->severity == PIPC__DRAIN)
         return name_of(f->code);
     if (f->severity == PIPC__SEV_UNKNOWN)
@@ -103,13 +144,16 @@ static const char *opens(const pipc__finding_t *f)
 }
 
 /* Was @entry, which is open, left open by this look too? */
-static bool still_open(const json_t *entry, const pipc__findings_t *findings)
+static bool still_open(const json_t *entry, const pipc__in_view_t *view,
+                       const pipc__findings_t *findings)
 {
     const char *object = text_of(entry, "object"), *code = text_of(entry, "code");
 
+    if (is_device(object) && !is_in_view(view, object))
+        return true; /* nobody looked at it */
     for (int i = 0; i < findings->n; i++) {
         const char *now = opens(&findings->list[i]);
-        if (now && strcmp(findings->list[i].object, object) == 0 &&
+        if (now && strcmp(object_of(view, &findings->list[i]), object) == 0 &&
             (covers(now, code) || covers(code, now)))
             return true;
     }
@@ -126,51 +170,104 @@ static bool says_nothing(const pipc__findings_t *findings)
     return false;
 }
 
-/* All that a first look leaves open. */
-static json_t *open_first(const pipc__findings_t *findings)
+/* All that a first look at @object leaves open. */
+static bool open_first(json_t *page, const pipc__in_view_t *view, const pipc__findings_t *findings,
+                       const char *object)
 {
-    json_t *list = json_array();
+    json_t *list = json_object_get(page, "open");
 
-    for (int i = 0; list && i < findings->n; i++) {
+    for (int i = 0; i < findings->n; i++) {
         const char *code = opens(&findings->list[i]);
-        if (code && (json_array_size(list) >= OPEN_MAX ||
-                     !add_open(list, code, findings->list[i].object))) {
-            json_decref(list);
-            return NULL;
-        }
+        if (code && strcmp(object_of(view, &findings->list[i]), object) == 0 &&
+            (json_array_size(list) >= OPEN_MAX || !add_open(list, code, object)))
+            return false;
     }
-    return list;
+    return true;
+}
+
+/* What a look at devices that were not judged before leaves open. */
+static bool judge_new(json_t *page, const pipc__in_view_t *view, const pipc__findings_t *findings,
+                      bool *changed)
+{
+    json_t *judged = json_object_get(page, "judged");
+
+    for (int i = 0; view && i < view->n; i++) {
+        const char *who = view->list[i].who;
+        if (was_judged(page, who))
+            continue;
+        while (json_array_size(judged) >= JUDGED_MAX)
+            json_array_remove(judged, 0);
+        if (!open_first(page, view, findings, who) ||
+            json_array_append_new(judged, json_string(who)))
+            return false;
+        *changed = true;
+    }
+    return true;
+}
+
+/* Is the object of the @i-th finding one of those before it too? */
+static bool is_named_before(const pipc__findings_t *findings, int i)
+{
+    for (int k = 0; k < i; k++)
+        if (strcmp(findings->list[k].object, findings->list[i].object) == 0)
+            return true;
+    return false;
+}
+
+/* The same of what is no device in view: the node; a GPU of the baseline that is gone. */
+static bool judge_rest(json_t *page, const pipc__in_view_t *view, const pipc__findings_t *findings)
+{
+    for (int i = 0; i < findings->n; i++) {
+        const char *object = findings->list[i].object;
+        if (!pipc__in_view_who(view, object) && !is_named_before(findings, i) &&
+            !open_first(page, view, findings, object))
+            return false;
+    }
+    return true;
 }
 
 /* Nothing is opened any more: what is found from now on had passed. True when something closed. */
-static bool close_passed(json_t *page, const pipc__findings_t *findings)
+static bool close_passed(json_t *page, const pipc__in_view_t *view,
+                         const pipc__findings_t *findings)
 {
     json_t *open = json_object_get(page, "open");
     size_t before = json_array_size(open);
 
     for (size_t i = before; i-- > 0;)
-        if (!still_open(json_array_get(open, i), findings))
+        if (!still_open(json_array_get(open, i), view, findings))
             json_array_remove(open, i);
     return json_array_size(open) != before;
 }
 
+static pipc_status_t no_room(pipc__error_t *err)
+{
+    return pipc__fail(err, PIPC_ERR_NOMEM,
+                      PIPC__BREAKER_FILE ": out of memory, or too many findings");
+}
+
 static pipc_status_t first_look(json_t *book, const char *conditions, bool all, time_t now,
-                                json_t *open, pipc__error_t *err)
+                                const pipc__in_view_t *view, const pipc__findings_t *findings,
+                                pipc__error_t *err)
 {
     json_t *pages = pages_of(book);
-    json_t *page = json_pack("{s:s, s:s, s:I, s:o}", "conditions", conditions, "look",
-                             look_name(all), "since", (json_int_t)now, "open", open);
+    json_t *page = json_pack("{s:s, s:s, s:I, s:[], s:[]}", "conditions", conditions, "look",
+                             look_name(all), "since", (json_int_t)now, "judged", "open");
+    bool changed = false;
 
-    if (!page || json_array_append_new(pages, page))
-        return pipc__fail(err, PIPC_ERR_NOMEM, PIPC__BREAKER_FILE ": out of memory");
+    if (!page || !judge_new(page, view, findings, &changed) || !judge_rest(page, view, findings)) {
+        json_decref(page);
+        return no_room(err);
+    }
+    if (json_array_append_new(pages, page))
+        return no_room(err);
     while (json_array_size(pages) > PAGES_MAX)
         json_array_remove(pages, 0);
     return PIPC_OK;
 }
 
 pipc_status_t pipc__breaker_learn(json_t *book, const char *conditions, bool all, time_t now,
-                                  const pipc__findings_t *findings, bool *changed,
-                                  pipc__error_t *err)
+                                  const pipc__in_view_t *view, const pipc__findings_t *findings,
+                                  bool *changed, pipc__error_t *err)
 {
     json_t *page = page_of(book, conditions, all);
 
@@ -178,21 +275,27 @@ pipc_status_t pipc__breaker_learn(json_t *book, const char *conditions, bool all
     if (says_nothing(findings))
         return PIPC_OK;
     if (page) {
-        *changed = close_passed(page, findings);
-        return PIPC_OK;
+        *changed = close_passed(page, view, findings);
+        return judge_new(page, view, findings, changed) ? PIPC_OK : no_room(err);
     }
-    json_t *open = open_first(findings);
-    if (!open)
-        return pipc__fail(err, PIPC_ERR_NOMEM,
-                          PIPC__BREAKER_FILE ": out of memory, or too many findings");
     *changed = true;
-    return first_look(book, conditions, all, now, open, err);
+    return first_look(book, conditions, all, now, view, findings, err);
 }
 
 /* ---- acting -------------------------------------------------------------------------------- */
 
+/* Did the check of @f not pass yet? */
+static bool is_held(const json_t *page, const pipc__in_view_t *view, const pipc__finding_t *f)
+{
+    const char *who = pipc__in_view_who(view, f->object);
+
+    if (!page || (who && !was_judged(page, who)))
+        return true;
+    return is_open(page, name_of(f->code), who ? who : f->object);
+}
+
 int pipc__breaker_hold(const json_t *book, const char *conditions, bool all,
-                       pipc__findings_t *findings)
+                       const pipc__in_view_t *view, pipc__findings_t *findings)
 {
     const json_t *page = book ? page_of(book, conditions, all) : NULL;
     pipc__findings_t after = {NULL, 0, 0, PIPC__OK};
@@ -200,7 +303,7 @@ int pipc__breaker_hold(const json_t *book, const char *conditions, bool all,
 
     for (int i = 0; i < findings->n; i++) {
         pipc__finding_t f = findings->list[i];
-        if (f.severity == PIPC__DRAIN && (!page || is_open(page, name_of(f.code), f.object))) {
+        if (f.severity == PIPC__DRAIN && is_held(page, view, &f)) {
             f.severity = PIPC__WARN;
             strcpy(f.remedy, PIPC__BREAKER_HELD);
             held++;
@@ -222,7 +325,8 @@ static int accept_on(json_t *page, const char *code)
     int n = 0;
 
     for (size_t i = json_array_size(open); i-- > 0;) {
-        if (code && !covers(text_of(json_array_get(open, i), "code"), code))
+        const char *of = text_of(json_array_get(open, i), "code");
+        if (code && !covers(strcmp(of, LOST) ? of : name_of(PIPC__CODE_LOST), code))
             continue;
         json_array_remove(open, i);
         n++;
@@ -248,7 +352,8 @@ static bool is_book(const json_t *book)
         return false;
     for (size_t i = 0; i < json_array_size(pages); i++) {
         const json_t *page = json_array_get(pages, i);
-        if (!json_is_array(json_object_get(page, "open")) || !*text_of(page, "conditions"))
+        if (!json_is_array(json_object_get(page, "open")) ||
+            !json_is_array(json_object_get(page, "judged")) || !*text_of(page, "conditions"))
             return false;
     }
     return true;
@@ -268,7 +373,11 @@ json_t *pipc__breaker_read(int dir, uid_t owner, pipc__error_t *err)
     free(text);
     if (book && is_book(book))
         return book;
+    bool old =
+        json_integer_value(json_object_get(book, "schema")) == 1 && json_is_array(pages_of(book));
     json_decref(book);
+    if (old)
+        return pipc__breaker_new();
     pipc__fail(err, PIPC_ERR_INVALID,
                PIPC__BREAKER_FILE ": not the breaker's book; remove it, it is begun anew");
     return NULL;

@@ -168,6 +168,8 @@ pipc_status_t pipc__check(const pipc__machine_t *source, pipc__findings_t *out, 
 
     if (!st && out->verdict == PIPC__DRAIN && !source->dump && !source->text)
         st = look_again(source, &start, &facts, &site, out, err);
+    if (!st && source->view)
+        st = pipc__in_view(&facts, source->view, err);
     if (!st && source->wake) { /* last and once: it reads several times by itself */
         pipc__wake_t wake = *source->wake;
         wake.deadline_ms -= ms_since(&start);

@@ -3,6 +3,7 @@
 #ifndef PIPC_PROLOG_CHECK_H
 #define PIPC_PROLOG_CHECK_H
 
+#include "prolog/in_view.h"
 #include "prolog/judge.h"
 #include "prolog/site.h"
 #include "prolog/wake.h"
@@ -26,6 +27,8 @@ typedef struct pipc__machine {
     int gpus;            /* how many there should be; 0: as limits.conf says */
     pipc__rule_file_t limits, baseline, acks;
     int look_ms;              /* for how long what may pass is looked at again; 0: one look more */
+    pipc__in_view_t *view;    /* where to leave which devices were looked at, for the caller to
+                                 release;    NULL: nowhere */
     const pipc__wake_t *wake; /* how low speeds are confirmed; NULL: not at all */
     pipc__past_t past;
 } pipc__machine_t;

@@ -26,7 +26,7 @@ static void tell(FILE *say, const char *why)
 /* The book as it is after this look; NULL, with @err, when there is none to be believed, or none
  * that could be kept: a look that is forgotten would be the first one over and over. */
 static json_t *learn(const pipc__gate_t *gate, const char *conditions, bool alone,
-                     const pipc__exam_t *exam, pipc__error_t *err)
+                     const pipc__in_view_t *view, const pipc__exam_t *exam, pipc__error_t *err)
 {
     int dir;
     bool changed = false;
@@ -36,8 +36,8 @@ static json_t *learn(const pipc__gate_t *gate, const char *conditions, bool alon
         return NULL;
     book = pipc__breaker_read(dir, gate->owner, err);
     if (book && alone &&
-        (pipc__breaker_learn(book, conditions, exam->all, time(NULL), &exam->findings, &changed,
-                             err) ||
+        (pipc__breaker_learn(book, conditions, exam->all, time(NULL), view, &exam->findings,
+                             &changed, err) ||
          (changed && pipc__breaker_write(dir, book, err)))) {
         json_decref(book);
         book = NULL;
@@ -47,16 +47,16 @@ static json_t *learn(const pipc__gate_t *gate, const char *conditions, bool alon
 }
 
 static pipc_status_t breaker(const pipc__gate_t *gate, const pipc__config_t *config, bool alone,
-                             pipc__exam_t *exam, FILE *say)
+                             const pipc__in_view_t *view, pipc__exam_t *exam, FILE *say)
 {
     pipc__error_t err = {PIPC_OK, ""};
     char now[PIPC__CONDITIONS_MAX];
 
     pipc__conditions(config->sysroot, gate->limits, gate->baseline, now);
-    json_t *book = learn(gate, now, alone, exam, &err);
+    json_t *book = learn(gate, now, alone, view, exam, &err);
     if (!book && exam->findings.verdict == PIPC__DRAIN)
         fprintf(say, "pcie-ipc: %s/%s\n", gate->state, err.text);
-    int held = pipc__breaker_hold(book, now, exam->all, &exam->findings);
+    int held = pipc__breaker_hold(book, now, exam->all, view, &exam->findings);
     json_decref(book);
     return held < 0 ? PIPC_ERR_NOMEM : PIPC_OK;
 }
@@ -91,22 +91,27 @@ static pipc_status_t look(const pipc__gate_t *gate, const pipc__config_t *config
                           pipc__exam_t *exam, FILE *say)
 {
     const pipc__wake_t wake = wake_of(gate, config, exam);
+    pipc__in_view_t view = {NULL, 0};
     const pipc__machine_t source = {.sysroot = config->sysroot,
                                     .all = exam->all,
                                     .look_ms = look_ms(config, exam),
+                                    .view = &view,
                                     .wake = &wake,
                                     .limits = {gate->limits, gate->owner},
                                     .past = {gate->run, gate->state, gate->owner, alone},
                                     .baseline = {gate->baseline, gate->owner},
                                     .acks = {gate->state, gate->owner}};
     pipc__error_t err = {PIPC_OK, ""};
+    pipc_status_t st = pipc__check(&source, &exam->findings, &err);
 
-    if (pipc__check(&source, &exam->findings, &err)) {
+    if (st)
         tell(say, err.text);
-        return err.status;
+    if (!st) {
+        exam->seen = exam->findings.verdict;
+        st = breaker(gate, config, alone, &view, exam, say);
     }
-    exam->seen = exam->findings.verdict;
-    return breaker(gate, config, alone, exam, say);
+    pipc__in_view_free(&view);
+    return st;
 }
 
 /* For the process that slurmd starts, which does not read the configuration. */

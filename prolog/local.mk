@@ -56,6 +56,7 @@ libpipc_gate_la_SOURCES = \
 	prolog/off.c prolog/start.h \
 	prolog/output.c prolog/output.h \
 	prolog/p2p_matrix.c prolog/p2p_matrix.h \
+	prolog/in_view.c prolog/in_view.h \
 	prolog/places.c prolog/places.h \
 	prolog/prometheus.c prolog/prometheus.h \
 	prolog/reason.c prolog/reason.h \

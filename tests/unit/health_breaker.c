@@ -18,10 +18,10 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define LOOKS 6
 
-/* A finding in short: "1:W" is lost lanes of device 1, "L" a lost device, "C" fewer GPUs; "u" what
- * cannot be told of a link, "z" a device that sleeps, "s" a low speed, "r" one
- * that rose when its GPU was woken, "S" one that stayed low, "X" a machine that cannot be
- * read, "N" no GPU. */
+/* A finding in short: "1:W" is lost lanes of device 1, "L" a lost device, "C" fewer GPUs, "G" one
+ * that is gone; "u" what cannot be told of a link, "z" a device that sleeps, "s" a low speed, "r"
+ * one that rose when its GPU was woken, "S" one that stayed low, "X" a machine that cannot be read,
+ * "N" no GPU. */
 static void add(pipc__findings_t *list, const char *device, char what)
 {
     static const struct {
@@ -31,6 +31,7 @@ static void add(pipc__findings_t *list, const char *device, char what)
     } of[] = {{'W', PIPC__CODE_WIDTH, PIPC__DRAIN},
               {'L', PIPC__CODE_LOST, PIPC__DRAIN},
               {'C', PIPC__CODE_MISSING, PIPC__DRAIN},
+              {'G', PIPC__CODE_GONE, PIPC__DRAIN},
               {'u', PIPC__CODE_UNCONFIRMED, PIPC__SEV_UNKNOWN},
               {'z', PIPC__CODE_ASLEEP, PIPC__SEV_UNKNOWN},
               {'S', PIPC__CODE_STAYS_SLOW, PIPC__DRAIN},
@@ -52,10 +53,28 @@ static void add(pipc__findings_t *list, const char *device, char what)
     assert_int_equal(pipc__findings_add(list, &f, NULL), PIPC_OK);
 }
 
+/* The devices of a look: "[1=a] ...", device 1 in place a; else three in places of their own. */
+static struct pipc__viewed devices[4];
+
+static pipc__in_view_t view_of(const char *text)
+{
+    pipc__in_view_t view = {devices, 0};
+
+    for (const char *p = *text == '[' ? text + 1 : "1=a 2=b 3=c"; *p && *p != ']';
+         p += 3 + (p[3] == ' ')) {
+        struct pipc__viewed *v = &devices[view.n++];
+        snprintf(v->name, sizeof(v->name), "%c", p[0]);
+        snprintf(v->who, sizeof(v->who), "%c 10de:20f1", p[2]);
+    }
+    return view;
+}
+
 static void read_look(const char *text, pipc__findings_t *list)
 {
     *list = (pipc__findings_t){NULL, 0, 0, PIPC__OK};
-    for (const char *p = text; *p; p += strcspn(p, " "), p += *p == ' ') {
+    const char *end = strchr(text, ']');
+    for (const char *p = end ? end + 1 + (end[1] == ' ') : text; *p;
+         p += strcspn(p, " "), p += *p == ' ') {
         const char device[] = {p[0], '\0'};
         add(list, device, p[2]);
     }
@@ -92,6 +111,28 @@ static const struct {
      {{"k1", "1:s", ""}, {"k1", "1:W", "1"}, {"k1", "1:s", ""}, {"k1", "1:S", "1"}}},
     {"idle, then slow under load", {{"k1", "1:s", ""}, {"k1", "1:S", ""}}},
     {"it rose once, and then does not", {{"k1", "1:s", ""}, {"k1", "1:r", ""}, {"k1", "1:S", "1"}}},
+    {"lost at the first look has passed nothing",
+     {{"k1", "1:L", ""}, {"k1", "1:W", ""}, {"k1", "1:L", ""}, {"k1", "", ""}, {"k1", "1:W", "1"}}},
+    {"narrow from the first day, lost for a while, narrow",
+     {{"k1", "1:W", ""}, {"k1", "1:L", "1"}, {"k1", "1:W", ""}}},
+    {"a device that is added later has a first look",
+     {{"k1", "[1=a]", ""},
+      {"k1", "2:W", ""},
+      {"k1", "2:L", "2"},
+      {"k1", "", ""},
+      {"k1", "2:W", "2"}}},
+    {"a device whose bus has another number is the same",
+     {{"k1", "[1=a] 1:W", ""},
+      {"k1", "[2=a] 2:W", ""},
+      {"k1", "[2=a] 2:L", "2"},
+      {"k1", "[2=a]", ""},
+      {"k1", "[3=a] 3:W", "3"}}},
+    {"another that has its number is another",
+     {{"k1", "[1=a]", ""}, {"k1", "[1=b 2=a] 1:W 2:W", "2"}}},
+    {"one that is away has not passed meanwhile",
+     {{"k1", "1:W", ""}, {"k1", "[2=b]", ""}, {"k1", "1:W", ""}}},
+    {"a GPU of the baseline is gone, which is in no view",
+     {{"k1", "", ""}, {"k1", "9:G", "9"}, {"k2", "9:G", ""}}},
     {"limits that want more GPUs than any node has",
      {{"l1", "", ""}, {"l2", "n:C", ""}, {"l2", "n:C", ""}, {"l1", "", ""}}},
 };
@@ -116,12 +157,13 @@ static void stories_of_a_node(void **state)
         json_t *book = pipc__breaker_new();
         for (int i = 0; i < LOOKS && stories[s].look[i].conditions; i++) {
             const char *now = stories[s].look[i].conditions;
+            const pipc__in_view_t view = view_of(stories[s].look[i].finds);
             pipc__findings_t found;
             bool changed;
             read_look(stories[s].look[i].finds, &found);
-            assert_int_equal(pipc__breaker_learn(book, now, false, 1, &found, &changed, NULL),
-                             PIPC_OK);
-            assert_true(pipc__breaker_hold(book, now, false, &found) >= 0);
+            assert_int_equal(
+                pipc__breaker_learn(book, now, false, 1, &view, &found, &changed, NULL), PIPC_OK);
+            assert_true(pipc__breaker_hold(book, now, false, &view, &found) >= 0);
             check_drains(stories[s].name, i, &found, stories[s].look[i].drains);
             pipc__findings_free(&found);
         }
@@ -132,6 +174,7 @@ static void stories_of_a_node(void **state)
 /* What is drained for a finding of either look, of which one sees more, has passed in that one. */
 static void looks_have_pages_of_their_own(void **state)
 {
+    const pipc__in_view_t all = view_of("");
     json_t *book = pipc__breaker_new();
     pipc__findings_t well, sick;
     bool changed;
@@ -139,22 +182,23 @@ static void looks_have_pages_of_their_own(void **state)
     (void)state;
     read_look("", &well);
     read_look("1:W", &sick);
-    pipc__breaker_learn(book, "k1", false, 1, &well, &changed, NULL);
+    pipc__breaker_learn(book, "k1", false, 1, &all, &well, &changed, NULL);
     assert_true(changed);
-    pipc__breaker_learn(book, "k1", false, 1, &well, &changed, NULL);
+    pipc__breaker_learn(book, "k1", false, 1, &all, &well, &changed, NULL);
     assert_false(changed); /* nothing to write, for each prolog */
-    assert_int_equal(pipc__breaker_hold(book, "k1", true, &sick), 1);
+    assert_int_equal(pipc__breaker_hold(book, "k1", true, &all, &sick), 1);
     pipc__findings_free(&sick);
     json_decref(book);
 }
 
 static void without_a_book_all_is_held(void **state)
 {
+    const pipc__in_view_t all = view_of("");
     pipc__findings_t sick;
 
     (void)state;
     read_look("1:W 2:L 3:s", &sick);
-    assert_int_equal(pipc__breaker_hold(NULL, "k1", false, &sick), 2);
+    assert_int_equal(pipc__breaker_hold(NULL, "k1", false, &all, &sick), 2);
     assert_int_equal(sick.verdict, PIPC__WARN);
     assert_int_equal(sick.n, 3);
     pipc__findings_free(&sick);
@@ -162,22 +206,23 @@ static void without_a_book_all_is_held(void **state)
 
 static void accepted_by_an_administrator(void **state)
 {
+    const pipc__in_view_t all = view_of("");
     json_t *book = pipc__breaker_new();
     pipc__findings_t sick;
     bool changed;
 
     (void)state;
     read_look("1:W 2:L", &sick);
-    pipc__breaker_learn(book, "k1", false, 1, &sick, &changed, NULL);
+    pipc__breaker_learn(book, "k1", false, 1, &all, &sick, &changed, NULL);
     assert_int_equal(pipc__breaker_accept(book, "k2", NULL), 0);
     assert_int_equal(pipc__breaker_accept(book, "k1", "PCI001"), 1);
-    assert_int_equal(pipc__breaker_hold(book, "k1", false, &sick), 1);
+    assert_int_equal(pipc__breaker_hold(book, "k1", false, &all, &sick), 1);
     assert_string_equal(sick.list[0].object, "1");
     assert_int_equal(sick.verdict, PIPC__DRAIN);
     pipc__findings_free(&sick);
     read_look("2:L", &sick);
     assert_int_equal(pipc__breaker_accept(book, "k1", NULL), 1);
-    assert_int_equal(pipc__breaker_hold(book, "k1", false, &sick), 0);
+    assert_int_equal(pipc__breaker_hold(book, "k1", false, &all, &sick), 0);
     pipc__findings_free(&sick);
     json_decref(book);
 }
@@ -185,6 +230,7 @@ static void accepted_by_an_administrator(void **state)
 /* Kernels that are booted no more do not fill the book. */
 static void pages_have_a_limit(void **state)
 {
+    const pipc__in_view_t all = view_of("");
     json_t *book = pipc__breaker_new();
     pipc__findings_t well, sick;
     char name[16];
@@ -194,27 +240,30 @@ static void pages_have_a_limit(void **state)
     read_look("", &well);
     for (int i = 0; i < 20; i++) {
         snprintf(name, sizeof(name), "k%d", i);
-        pipc__breaker_learn(book, name, false, 1, &well, &changed, NULL);
+        pipc__breaker_learn(book, name, false, 1, &all, &well, &changed, NULL);
     }
     assert_int_equal(json_array_size(json_object_get(book, "pages")), 8);
     read_look("1:W", &sick);
-    assert_int_equal(pipc__breaker_hold(book, "k0", false, &sick), 1); /* forgotten */
+    assert_int_equal(pipc__breaker_hold(book, "k0", false, &all, &sick), 1); /* forgotten */
     pipc__findings_free(&sick);
     read_look("1:W", &sick);
-    assert_int_equal(pipc__breaker_hold(book, "k19", false, &sick), 0);
+    assert_int_equal(pipc__breaker_hold(book, "k19", false, &all, &sick), 0);
     pipc__findings_free(&sick);
     json_decref(book);
 }
 
 static void the_file(void **state)
 {
-    static const char *const wrong[] = {"",
-                                        "{",
-                                        "[]",
-                                        "{\"schema\": 2, \"pages\": []}",
-                                        "{\"schema\": 1}",
-                                        "{\"schema\": 1, \"pages\": [1]}",
-                                        "{\"schema\": 1, \"pages\": [{\"conditions\": \"k\"}]}"};
+    static const char *const wrong[] = {
+        "",
+        "{",
+        "[]",
+        "{\"schema\": 3, \"pages\": []}",
+        "{\"schema\": 1}",
+        "{\"schema\": 2, \"pages\": [1]}",
+        "{\"schema\": 2, \"pages\": [{\"conditions\": \"k\", \"open\": []}]}",
+        "{\"schema\": 2, \"pages\": [{\"conditions\": \"k\"}]}"};
+    const pipc__in_view_t all = view_of("");
     char folder[] = "/tmp/pipc-breaker-XXXXXX";
     pipc__findings_t sick;
     pipc__error_t err;
@@ -226,7 +275,7 @@ static void the_file(void **state)
     assert_int_equal(pipc__state_open(folder, geteuid(), &dir, NULL), PIPC_OK);
     json_t *book = pipc__breaker_read(dir, geteuid(), NULL);
     read_look("1:W", &sick);
-    pipc__breaker_learn(book, "k1", false, 1, &sick, &changed, NULL);
+    pipc__breaker_learn(book, "k1", false, 1, &all, &sick, &changed, NULL);
     assert_int_equal(pipc__breaker_write(dir, book, NULL), PIPC_OK);
     json_t *back = pipc__breaker_read(dir, geteuid(), NULL);
     assert_true(json_equal(book, back));
@@ -238,6 +287,11 @@ static void the_file(void **state)
         assert_null(pipc__breaker_read(dir, geteuid(), &err));
         assert_non_null(strstr(err.text, "remove it, it is begun anew"));
     }
+    /* of a version that did not know devices: begun anew */
+    pipc__state_write(dir, PIPC__BREAKER_FILE, 0644, "{\"schema\": 1, \"pages\": []}", 26, NULL);
+    book = pipc__breaker_read(dir, geteuid(), NULL);
+    assert_int_equal(pipc__breaker_hold(book, "k1", false, &all, &sick), 0);
+    json_decref(book);
     pipc__state_write(dir, PIPC__BREAKER_FILE, 0666, "{}", 2, NULL);
     assert_null(pipc__breaker_read(dir, geteuid(), &err));
     unlinkat(dir, PIPC__BREAKER_FILE, 0);

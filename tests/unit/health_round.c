@@ -240,6 +240,22 @@ static void looks_again_within_the_deadline(void **state)
     }
 }
 
+/* Its slot may be wired with few lanes. */
+static void a_gpu_that_is_added_later_has_a_first_look(void **state)
+{
+    (void)state;
+    tree_gpu(2, 8);
+    rounds(1);
+    ASSERT_HAS(said, "0000:02:00.0: link is x8");
+    ASSERT_HAS(slurp("run/health.json"), "held by the breaker");
+    assert_string_equal(slurp("updates"), "");
+    tree_gpu(2, 16);
+    rounds(1);
+    tree_gpu(2, 8);
+    rounds(1);
+    ASSERT_HAS(slurp("updates"), "state=drain reason=pcie-ipc: 0000:02:00.0: link is x8");
+}
+
 static void what_comes_and_goes_stays_out(void **state)
 {
     (void)state;
@@ -379,6 +395,7 @@ int main(void)
         IN_TREE(drained_and_put_back),
         IN_TREE(a_device_in_reset_is_no_fault),
         IN_TREE(looks_again_within_the_deadline),
+        IN_TREE(a_gpu_that_is_added_later_has_a_first_look),
         IN_TREE(what_comes_and_goes_stays_out),
         IN_TREE(a_refusal_that_is_over_gets_its_reason_too),
         IN_TREE(a_prolog_of_somebody_else_does_not),
