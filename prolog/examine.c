@@ -62,12 +62,12 @@ static pipc_status_t breaker(const pipc__gate_t *gate, const pipc__config_t *con
 }
 
 /* Only GPUs that a job is to have are woken: nobody else can be on them, or be about to. */
-static pipc__wake_t wake_of(const pipc__gate_t *gate, const pipc__config_t *config,
+static pipc__wake_t wake_of(const pipc__gate_t *gate, const pipc__config_t *config, bool alone,
                             const pipc__exam_t *exam)
 {
     pipc__wake_t wake = {.mode = (pipc__wake_mode_t)config->wake,
                          .sysroot = config->sysroot,
-                         .deadline_ms = config->deadline * 1000 / 2,
+                         .deadline_ms = config->deadline * 1000 / (alone ? 2 : 3),
                          .nvml = gate->nvml,
                          .cuda = gate->cuda};
 
@@ -78,10 +78,11 @@ static pipc__wake_t wake_of(const pipc__gate_t *gate, const pipc__config_t *conf
     return wake;
 }
 
-/* A prolog has its deadline, and may have waited for another's check before. */
-static int look_ms(const pipc__config_t *config, const pipc__exam_t *exam)
+/* A prolog has its deadline, and when it is not alone has waited for another's check before, for
+ * half of it. */
+static int look_ms(const pipc__config_t *config, bool alone, const pipc__exam_t *exam)
 {
-    int most = config->deadline * 1000 * 3 / 5;
+    int most = config->deadline * 1000 * (alone ? 3 : 2) / 5;
 
     return exam->all || most > PIPC__LOOK_MS ? PIPC__LOOK_MS : most;
 }
@@ -90,11 +91,11 @@ static int look_ms(const pipc__config_t *config, const pipc__exam_t *exam)
 static pipc_status_t look(const pipc__gate_t *gate, const pipc__config_t *config, bool alone,
                           pipc__exam_t *exam, FILE *say)
 {
-    const pipc__wake_t wake = wake_of(gate, config, exam);
+    const pipc__wake_t wake = wake_of(gate, config, alone, exam);
     pipc__in_view_t view = {NULL, 0};
     const pipc__machine_t source = {.sysroot = config->sysroot,
                                     .all = exam->all,
-                                    .look_ms = look_ms(config, exam),
+                                    .look_ms = look_ms(config, alone, exam),
                                     .view = &view,
                                     .wake = &wake,
                                     .limits = {gate->limits, gate->owner},
@@ -133,7 +134,7 @@ pipc_status_t pipc__examine(const pipc__gate_t *gate, const pipc__config_t *conf
 {
     pipc__error_t err = {PIPC_OK, ""};
     pipc__run_t run;
-    int wait_ms = exam->all ? -1 : config->deadline * 1000 / 3;
+    int wait_ms = exam->all ? -1 : config->deadline * 1000 / 2;
     bool locked = pipc__run_open(&run, gate->run, gate->owner, wait_ms, &err) == PIPC_OK;
     pipc_status_t st = PIPC_OK;
 

@@ -34,7 +34,7 @@ typedef struct pipc__exam {
 #define PIPC__EXAM_LOCK_MS 100
 
 /* One examines at a time; the others wait, and take what it found. A look at links alone does not
- * wait for one at everything, which may ask a driver that hangs: after a third of the deadline it
+ * wait for one at everything, which may ask a driver that hangs: after half of the deadline it
  * is made beside it, and leaves nothing. What does not work on the way is told to @say: without a
  * folder to keep it in each looks for itself, and without the breaker's book nothing is a reason to
  * drain. Fails only without memory. The caller releases the findings,
