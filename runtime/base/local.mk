@@ -12,6 +12,7 @@ libpipc_core_la_SOURCES += \
 	runtime/base/option.c runtime/base/option.h \
 	runtime/base/types.c
 
-# The command line of tools: it prints, so it is no part of what libraries link.
+# The command line of tools, and what they write: it prints, so it is no part of what libraries link.
 noinst_LTLIBRARIES += libpipc-cli.la
-libpipc_cli_la_SOURCES = runtime/base/cli.c runtime/base/cli.h
+libpipc_cli_la_SOURCES = runtime/base/cli.c runtime/base/cli.h \
+	runtime/base/outfile.c runtime/base/outfile.h

@@ -498,7 +498,8 @@ tests_unit_sim_rails_LDADD = $(SIM_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/topo_sources tests/unit/topo_nccl tests/unit/topo_matrix \
-	tests/unit/topo_hwloc tests/unit/topo_lspci tests/unit/cli
+	tests/unit/topo_hwloc tests/unit/topo_lspci tests/unit/cli \
+	tests/unit/outfile
 endif
 TOPO_FILES_LIBS = libpipc-topotest.la libpipc-topofiles.la $(CMOCKA_LIBS)
 tests_unit_topo_sources_SOURCES = tests/unit/topo_sources.c tests/unit/topo_nccl_text.h
@@ -519,6 +520,9 @@ tests_unit_topo_hwloc_LDADD = $(TOPO_FILES_LIBS)
 tests_unit_cli_SOURCES = tests/unit/cli.c
 tests_unit_cli_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cli_LDADD = libpipc-topofiles.la $(CMOCKA_LIBS)
+tests_unit_outfile_SOURCES = tests/unit/outfile.c
+tests_unit_outfile_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_outfile_LDADD = libpipc-cli.la $(UNIT_LIBS)
 
 TESTS += tests/unit/plan_tool.t
 EXTRA_DIST += tests/unit/plan_tool.t
@@ -603,8 +607,8 @@ tests_unit_probe_SOURCES = tests/unit/probe.c
 tests_unit_probe_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_probe_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
-TESTS += tests/unit/tune_tool.t tests/unit/measure.t tests/unit/many.t
-EXTRA_DIST += tests/unit/tune_tool.t tests/unit/measure.t tests/unit/many.t
+TESTS += tests/unit/bench_tool.t tests/unit/tune_tool.t tests/unit/measure.t tests/unit/many.t
+EXTRA_DIST += tests/unit/bench_tool.t tests/unit/tune_tool.t tests/unit/measure.t tests/unit/many.t
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/replay

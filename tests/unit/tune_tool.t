@@ -105,6 +105,16 @@ is '-o makes its folder' "$status $(grep -c '^up-to' fresh/folder/t.table)" '0 1
 ranks "$tune" --backend cpu -b 8 -e 8 -n 1 -o /proc/nowhere/t.table
 like '-o to a place that is none is an error' "$status $(cat err)" '2 pcie-ipc-tune: /proc/nowhere: No such file'
 
+ln -s kept.table link.table
+echo old >kept.table
+ranks "$tune" --backend cpu -b 8 -e 8 -n 1 -o link.table
+is '-o follows a link' "$status $(readlink link.table) $(grep -c '^up-to' kept.table)" '0 kept.table 1'
+mkfifo pipe
+timeout 60 grep -c '^up-to' pipe >count &
+ranks "$tune" --backend cpu -b 8 -e 8 -n 1 -o pipe
+wait $!
+is '-o writes into a pipe' "$status $(stat -c %F pipe) $(cat count)" '0 fifo 1'
+
 # --- reasons --------------------------------------------------------------------------------------
 
 cat >t.table <<'END'

@@ -39,10 +39,10 @@
 #include "runtime/tools/bench/json.h"
 
 #include <jansson.h>
-#include <limits.h>
 #include <stdio.h>
-#include <unistd.h>
+#include <stdlib.h>
 
+#include "runtime/base/outfile.h"
 #include "runtime/comm/plans.h"
 #include "runtime/tools/bench/beside.h"
 #include "runtime/tune/file.h"
@@ -327,15 +327,16 @@ static json_t *means(const bench_t *b, const bench_results_t *results)
 
 static pipc_status_t write_file(const json_t *root, const char *path, pipc__error_t *err)
 {
-    char part[PATH_MAX];
-    int n = snprintf(part, sizeof(part), "%s.part", path);
+    char *text = json_dumps(root, JSON_INDENT(1));
+    pipc__outfile_t out;
+    pipc_status_t st = text ? pipc__outfile_open(&out, path, 0, err)
+                            : pipc__fail(err, PIPC_ERR_NOMEM, "no memory for -J");
 
-    if (n < 0 || n >= (int)sizeof(part))
-        return pipc__fail(err, PIPC_ERR_INVALID, "-J %s: the name is too long", path);
-    if (!json_dump_file(root, part, JSON_INDENT(1)) && !rename(part, path))
-        return PIPC_OK;
-    pipc_status_t st = pipc__fail_errno(err, "-J %s", path);
-    unlink(part);
+    if (!st) {
+        fputs(text, out.f);
+        st = pipc__outfile_close(&out, err);
+    }
+    free(text);
     return st;
 }
 

@@ -1,11 +1,10 @@
 /* tools/bench/plot.c - see plot.h */
 #include "runtime/tools/bench/plot.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
+#include "runtime/base/outfile.h"
 #include "runtime/tools/chart.h"
 
 #define PARTIES_MAX CHART_CURVES_MAX /* own ways, the peer's best, its variants */
@@ -100,27 +99,16 @@ static void draw(const bench_t *b, const bench_results_t *results, const curves_
     chart_svg(&chart, out);
 }
 
-/* To a file beside it that takes its name once it is whole. */
 static pipc_status_t write_file(const bench_t *b, const bench_results_t *results, const curves_t *c,
                                 pipc__error_t *err)
 {
-    const char *path = b->options.plot_path;
-    char part[PATH_MAX];
-    int n = snprintf(part, sizeof(part), "%s.part", path);
+    pipc__outfile_t out;
+    pipc_status_t st = pipc__outfile_open(&out, b->options.plot_path, 0, err);
 
-    if (n < 0 || n >= (int)sizeof(part))
-        return pipc__fail(err, PIPC_ERR_INVALID, "--plot %s: the name is too long", path);
-    FILE *f = fopen(part, "we");
-    if (!f)
-        return pipc__fail_errno(err, "--plot %s", path);
-    draw(b, results, c, f);
-    bool bad = ferror(f);
-    if (fclose(f) || bad || rename(part, path)) {
-        pipc_status_t st = pipc__fail_errno(err, "--plot %s", path);
-        unlink(part);
+    if (st)
         return st;
-    }
-    return PIPC_OK;
+    draw(b, results, c, out.f);
+    return pipc__outfile_close(&out, err);
 }
 
 pipc_status_t bench_plot(const bench_t *b, const bench_results_t *results, pipc__error_t *err)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "config.h"
@@ -334,6 +335,7 @@ static void close_all(tune_t *t)
 static pipc_status_t finish(tune_t *t, pipc__error_t *err)
 {
     char path[PIPC__TABLE_PATH];
+    struct stat about;
     int status = 0;
 
     if (t->bench.comm->local_rank)
@@ -343,7 +345,8 @@ static pipc_status_t finish(tune_t *t, pipc__error_t *err)
         return st;
     if (*t->nccl_why_not)
         printf("# without NCCL: %s\n", t->nccl_why_not);
-    show_one(path, &status);
+    if (stat(path, &about) == 0 && S_ISREG(about.st_mode)) /* a pipe is not read back */
+        show_one(path, &status);
     return PIPC_OK;
 }
 

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "config.h"
 #include "runtime/base/hash.h"
+#include "runtime/base/outfile.h"
 #include "runtime/tools/bench/fold.h"
 #include "runtime/tools/tune/tune.h"
 
@@ -78,22 +78,16 @@ static void write_head(FILE *out, const tune_t *t)
 static pipc_status_t write_file(const tune_t *t, const pipc__table_file_t *file, const char *path,
                                 pipc__error_t *err)
 {
-    char part[PIPC__TABLE_PATH + 24];
+    pipc__outfile_t out;
+    pipc_status_t st = pipc__outfile_open(&out, path, t->bench.comm->rails.nodes.self, err);
 
-    snprintf(part, sizeof(part), "%s.%d.part", path, t->bench.comm->rails.nodes.self);
-    unlink(part);
-    FILE *out = fopen(part, "wx");
-    if (!out)
-        return pipc__fail_errno(err, "%s", part);
-    write_head(out, t);
-    pipc__table_write(file, out, tune_note);
-    bool bad = fflush(out) || ferror(out) || fchmod(fileno(out), 0644);
-    bad |= fclose(out) != 0;
-    if (!bad && !rename(part, path))
-        return PIPC_OK;
-    pipc__fail_errno(err, "%s", path);
-    unlink(part);
-    return err->status;
+    if (st)
+        return st;
+    write_head(out.f, t);
+    pipc__table_write(file, out.f, tune_note);
+    if (out.part[0]) /* for all to read, whatever the umask */
+        fchmod(fileno(out.f), 0644);
+    return pipc__outfile_close(&out, err);
 }
 
 /* Files are found by a name that the nodes of a job have in common, and passed over where the key
