@@ -15,6 +15,7 @@
 
 #define LOCK ".pcie-ipc-health.lock" /* the collector reads *.prom alone */
 #define LOCK_MS 5000
+#define SUFFIX ".prom"
 #define MT 1000000.0 /* of a mega-transfer */
 
 /* ---- the text ------------------------------------------------------------------------------ */
@@ -169,6 +170,20 @@ static pipc_status_t write_file(int dir, const char *name, const char *text, siz
     return st;
 }
 
+/* A device or a link by mistake: root's file would take its place. */
+const char *pipc__prometheus_judge(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    size_t n = strlen(name), end = strlen(SUFFIX);
+    struct stat about;
+
+    if (n <= end || strcmp(name + n - end, SUFFIX) != 0)
+        return "does not end in " SUFFIX "; the collector would not read it";
+    if (lstat(path, &about) == 0 && !S_ISREG(about.st_mode))
+        return "is no regular file, which this would replace; remove it, or name another";
+    return NULL;
+}
+
 pipc_status_t pipc__prometheus_write(const char *path, uid_t owner, const char *sysroot,
                                      const pipc__findings_t *findings, pipc__error_t *err)
 {
@@ -178,7 +193,10 @@ pipc_status_t pipc__prometheus_write(const char *path, uid_t owner, const char *
     size_t n = 0;
     int dir;
     pipc_status_t st;
+    const char *why = pipc__prometheus_judge(path);
 
+    if (why)
+        return pipc__fail(err, PIPC_ERR_INVALID, "%s: %s", path, why);
     if (slash && (size_t)snprintf(folder, sizeof(folder), "%.*s",
                                   slash == path ? 1 : (int)(slash - path), path) >= sizeof(folder))
         return pipc__fail(err, PIPC_ERR_INVALID, "%s: the path is too long", path);

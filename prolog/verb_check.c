@@ -107,6 +107,7 @@ int pipc__verb_check(int argc, char **argv)
     pipc__findings_t findings = {NULL, 0, 0, PIPC__OK};
     pipc__error_t err = {PIPC_OK, ""};
     int status = pipc__cli_parse(&cli, argc, argv, &w);
+    const char *why;
 
     if (status >= 0)
         return status;
@@ -114,6 +115,8 @@ int pipc__verb_check(int argc, char **argv)
         return pipc__verb_usage("--nvml", "asks this machine's driver, and is for no other one");
     if (w.prometheus && (w.source.dump || w.source.text))
         return pipc__verb_usage("--prometheus", "a text has no links that could be watched");
+    if (w.prometheus && (why = pipc__prometheus_judge(w.prometheus)))
+        return pipc__verb_usage(w.prometheus, why);
     if ((status = pipc__machine_ready(&w.source)) >= 0)
         return status;
     if (w.wake.mode && (w.source.dump || w.source.text))

@@ -168,11 +168,17 @@ static void the_file_is_written_whole_or_not_at_all(void **state)
         {"ls -d nowhere", 2, "nowhere"},
         {"chmod go+w prom; " CHECK "prom/a.prom", 3, "prom: not ours alone to write"},
         {"chmod go-w prom; ln -s prom link; " CHECK "link/a.prom", 3, "link: cannot be opened"},
-        /* A link in the file's place is replaced, not followed. */
-        {"echo kept >file; ln -sf ../file prom/a.prom; " CHECK "prom/a.prom >/dev/null; cat file; "
-         "test ! -L prom/a.prom",
-         0, "kept\n"},
-        {CHECK "prom/", 3, "no name of a file"},
+        /* What is there and no regular file stays, before anything is looked at. */
+        {"echo kept >file; ln -sf ../file prom/link.prom; " CHECK "prom/link.prom; test $? = 64 && "
+         "readlink prom/link.prom && cat file",
+         0, "../file\nkept\n"},
+        {"mkfifo prom/fifo.prom; " CHECK "prom/fifo.prom", 64, "fifo.prom: is no regular file"},
+        {"mkdir prom/folder.prom; " CHECK "prom/folder.prom", 64, "folder.prom: is no regular"},
+        {"stat -c %F prom/fifo.prom prom/folder.prom", 0, "fifo\ndirectory\n"},
+        {CHECK "prom/", 64, "prom/: does not end in .prom"},
+        {CHECK "prom/a", 64, "prom/a: does not end in .prom"},
+        {CHECK "prom/.prom", 64, "prom/.prom: does not end in .prom"},
+        {"ls prom", 0, "a.prom\nfifo.prom\nfolder.prom\nlink.prom\n"},
         {"$gate check --dump=x --prometheus=y", 64, "a text has no links"},
     };
     char out[65536];
@@ -186,6 +192,24 @@ static void the_file_is_written_whole_or_not_at_all(void **state)
     }
 }
 
+/* A round of the healthcheck has the path from its configuration, and judges it, too. */
+static void what_is_no_file_is_not_replaced(void **state)
+{
+    const pipc__findings_t findings = {NULL, 0, 0, PIPC__OK};
+    char path[256];
+    struct stat st;
+    pipc__error_t err;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/fifo.prom", tree);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(pipc__prometheus_write(path, geteuid(), tree, &findings, &err),
+                     PIPC_ERR_INVALID);
+    assert_non_null(strstr(err.text, "fifo.prom: is no regular file"));
+    assert_int_equal(lstat(path, &st), 0);
+    assert_true(S_ISFIFO(st.st_mode));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -193,6 +217,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_parser_is_strict, tree_make, tree_remove),
         cmocka_unit_test_setup_teardown(the_file_is_written_whole_or_not_at_all, tree_make,
                                         tree_remove),
+        cmocka_unit_test_setup_teardown(what_is_no_file_is_not_replaced, tree_make, tree_remove),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
