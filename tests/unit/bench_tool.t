@@ -42,4 +42,16 @@ if mknod full c 1 7 2>/dev/null && (exec >full) 2>/dev/null; then
 else
     skip 'a device stays one' 'there are none to be made here'
 fi
+
+# --- the table -----------------------------------------------------------------------------------
+
+if (echo >/dev/full) 2>/dev/null || ! [ -c /dev/full ]; then
+    skip 'a table that is lost' 'no /dev/full here'
+else
+    ln -sf /dev/full out # a stream of the shell's, which nothing renames
+    bench
+    rm out
+    is 'a table that is lost is an error' "$status $(cat err)" \
+        '2 pcie-ipc-bench: output: could not be written; is the disk full?'
+fi
 done_testing

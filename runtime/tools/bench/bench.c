@@ -281,6 +281,8 @@ int main(int argc, char **argv)
     rc = write_files(&b, &results);
     if (!rc && any_wrong(&results))
         rc = 1;
+    if (prints(&b))
+        rc = bench_options_finish(rc);
     free(results.v);
     close_all(&b);
     return rc;

@@ -393,3 +393,8 @@ int bench_options_parse(bench_options_t *o, int argc, char **argv)
         return status;
     return judge(o);
 }
+
+int bench_options_finish(int status)
+{
+    return pipc__cli_finish(&cli, status);
+}

@@ -43,4 +43,8 @@ typedef struct bench_options {
  * usage error, which is on stderr by then). */
 int bench_options_parse(bench_options_t *o, int argc, char **argv);
 
+/* The exit status of the rank that printed: @status, or 2 when what it printed could not be
+ * written, which is on stderr by then. */
+int bench_options_finish(int status);
+
 #endif
