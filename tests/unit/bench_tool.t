@@ -42,6 +42,12 @@ if mknod full c 1 7 2>/dev/null && (exec >full) 2>/dev/null; then
 else
     skip 'a device stays one' 'there are none to be made here'
 fi
+for option in -J --plot; do
+    bench "$option" nowhere/file
+    is "$option: a place that is none is an error" "$status $(cat err)" \
+        '2 pcie-ipc-bench: rank 0: nowhere/file: cannot be written: No such file or directory'
+    is "$option: and the end, before anything is measured" "$(cat out)" ''
+done
 
 # --- the table -----------------------------------------------------------------------------------
 

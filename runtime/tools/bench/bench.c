@@ -7,6 +7,7 @@
 
 #include "config.h"
 #include "runtime/base/log.h"
+#include "runtime/base/outfile.h"
 #include "runtime/tools/bench/beside.h"
 #include "runtime/tools/bench/fold.h"
 #include "runtime/tools/bench/json.h"
@@ -132,6 +133,23 @@ static pipc_status_t judge_wishes(const bench_t *b, pipc__error_t *err)
     return on_gpu ? PIPC_OK : needs_gpu(&b->options, err);
 }
 
+static bool prints(const bench_t *b)
+{
+    return b->comm->recs[b->comm->local_rank].rank == 0;
+}
+
+/* Can the files be written? The measurement may take an hour. */
+static pipc_status_t try_files(const bench_t *b, pipc__error_t *err)
+{
+    const char *paths[] = {b->options.json_path, b->options.plot_path};
+    pipc_status_t st = PIPC_OK;
+
+    for (size_t i = 0; !st && prints(b) && i < sizeof(paths) / sizeof(paths[0]); i++)
+        if (paths[i])
+            st = pipc__outfile_try(paths[i], 0, err);
+    return st;
+}
+
 static pipc_status_t open_all(bench_t *b, pipc__error_t *err)
 {
     pipc_status_t st = bench_open_device(&b->device, b->options.backend, b->options.overlap, err);
@@ -142,6 +160,8 @@ static pipc_status_t open_all(bench_t *b, pipc__error_t *err)
         b->options.peer->start();
     if (!st)
         st = open_comm(b, err);
+    if (!st)
+        st = try_files(b, err);
     if (!st)
         st = force_choices(b, err);
     if (!st)
@@ -169,11 +189,6 @@ static void close_all(bench_t *b)
 }
 
 /* --- rows ----------------------------------------------------------------------------------- */
-
-static bool prints(const bench_t *b)
-{
-    return b->comm->recs[b->comm->local_rank].rank == 0;
-}
 
 /* The size after @bytes; 0 behind the last one. */
 static size_t next_size(const bench_options_t *o, size_t bytes)

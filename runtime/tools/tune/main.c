@@ -301,6 +301,8 @@ static pipc_status_t open_all(tune_t *t, pipc__error_t *err)
     if (!st)
         st = tune_judge_nodes(t, err);
     if (!st)
+        st = tune_try(t, err);
+    if (!st)
         st = open_buffers(b, err);
     if (!st)
         st = tune_prepare(t, err);

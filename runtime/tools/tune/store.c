@@ -49,7 +49,7 @@ static pipc_status_t find_path(const tune_t *t, const pipc__table_key_t *key,
     if (n >= PIPC__TABLE_PATH - 8)
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "%.100s...: the path is too long; give another with -o", path);
-    return make_folders(path, err);
+    return t->output ? PIPC_OK : make_folders(path, err);
 }
 
 static void write_head(FILE *out, const tune_t *t)
@@ -111,6 +111,19 @@ pipc_status_t tune_judge_nodes(const tune_t *t, pipc__error_t *err)
         "write it to a file of your own (-o FILE), and start such jobs with "
         "PCIE_IPC_TABLE=FILE",
         key.gpu, c->recs[0].host);
+}
+
+pipc_status_t tune_try(const tune_t *t, pipc__error_t *err)
+{
+    const pipc_comm_t *c = t->bench.comm;
+    char path[PIPC__TABLE_PATH];
+    pipc__table_key_t key;
+
+    if (c->local_rank)
+        return PIPC_OK;
+    pipc__tables_key(&key, c->recs, c->local_size, &c->shape, c->rails.nodes.n, c->sms);
+    pipc_status_t st = find_path(t, &key, path, err);
+    return st ? st : pipc__outfile_try(path, c->rails.nodes.self, err);
 }
 
 pipc_status_t tune_store(const tune_t *t, char path[PIPC__TABLE_PATH], pipc__error_t *err)

@@ -57,6 +57,10 @@ size_t tune_size(const tune_t *t, int i);
  * table is believed by. Collective. */
 pipc_status_t tune_judge_nodes(const tune_t *t, pipc__error_t *err);
 
+/* Can the table be written? Asked before the measurement, which takes minutes, by the ranks that
+ * write it. Makes its folder, but for -o: a name that is mistyped shall not become one. */
+pipc_status_t tune_try(const tune_t *t, pipc__error_t *err);
+
 /* Make the table of t->times and write it; path[] gets where to. Of several nodes for one rank of
  * each. */
 pipc_status_t tune_store(const tune_t *t, char path[PIPC__TABLE_PATH], pipc__error_t *err);
