@@ -4,6 +4,7 @@ EXTRA_DIST += tests/lint/check-layers doc/layers.txt tests/lib/tap.sh tests/lib/
 LINT_TESTS += tests/lint/bench.t
 LINT_TESTS += tests/lint/p2p.t
 LINT_TESTS += tests/lint/symbols.t
+LINT_TESTS += tests/lint/configure.t
 EXTRA_DIST += tests/lint/check-symbols tests/lint/symbols
 LINT_TESTS += tests/lint/tools.t
 LINT_TESTS += tests/lint/manuals.t

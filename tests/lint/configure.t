@@ -1,0 +1,33 @@
+#!/bin/sh
+# configure: a folder that is given and is the wrong one is an error, not the system's copy in its place
+top=${PIPC_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
+# shellcheck source=tests/lib/tap.sh
+. "$top/tests/lib/tap.sh"
+
+[ -x "$top/configure" ] || skip_all 'configure was not made'
+
+# refused ERE OPTION...: configure says so and ends
+refused() {
+    ere=$1
+    shift
+    mkdir build && code=0
+    (cd build && exec "$top/configure" --quiet --without-cuda "$@") >out 2>&1 || code=$?
+    rm -r build
+    cat out
+    test "$code" != 0 && grep -Eq -e "$ere" out
+}
+
+mkdir empty
+ok '--with-slurm=DIR without Slurm' refused 'error: --with-slurm was given but slurm/spank.h was not found' \
+    --with-slurm="$test_dir/empty"
+ok '--with-pmix=DIR without PMIx' refused 'error: --with-pmix=.*/empty: there is no lib/pkgconfig/pmix.pc' \
+    --with-pmix="$test_dir/empty"
+ok '--with-ucx=DIR without UCX' refused 'error: --with-ucx=.*/empty: there is no lib/pkgconfig/ucx.pc' \
+    --with-ucx="$test_dir/empty"
+
+# One of DIR goes before the system's.
+mkdir -p old/lib/pkgconfig
+printf 'Name: ucx\nDescription: old\nVersion: 1.2\n' >old/lib/pkgconfig/ucx.pc
+ok '--with-ucx=DIR takes what is there, here one too old' refused 'error: --with-ucx was given but pkg-config finds no ucx of 1.11' \
+    --with-ucx="$test_dir/old"
+done_testing
