@@ -1,5 +1,7 @@
 #!/bin/sh
-# configure: a folder that is given and is the wrong one is an error, not the system's copy in its place
+# shellcheck disable=SC2317 # refused() is called by ok
+# configure: a folder that is given and is the wrong one is an error, not the system's copy in its place; and what
+# cannot be built is said there
 top=${PIPC_SRCDIR:-$(cd "$(dirname "$0")/../.." && pwd)}
 # shellcheck source=tests/lib/tap.sh
 . "$top/tests/lib/tap.sh"
@@ -30,4 +32,6 @@ mkdir -p old/lib/pkgconfig
 printf 'Name: ucx\nDescription: old\nVersion: 1.2\n' >old/lib/pkgconfig/ucx.pc
 ok '--with-ucx=DIR takes what is there, here one too old' refused 'error: --with-ucx was given but pkg-config finds no ucx of 1.11' \
     --with-ucx="$test_dir/old"
+
+ok '--disable-shared' refused 'error: --disable-shared: .* --enable-static' --disable-shared
 done_testing

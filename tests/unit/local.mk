@@ -607,8 +607,8 @@ tests_unit_probe_SOURCES = tests/unit/probe.c
 tests_unit_probe_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_probe_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
-TESTS += tests/unit/bench_tool.t tests/unit/tune_tool.t tests/unit/measure.t tests/unit/many.t
-EXTRA_DIST += tests/unit/bench_tool.t tests/unit/tune_tool.t tests/unit/measure.t tests/unit/many.t
+TESTS += tests/unit/bench_tool.t tests/unit/pkg_config.t tests/unit/tune_tool.t tests/unit/measure.t tests/unit/many.t
+EXTRA_DIST += tests/unit/bench_tool.t tests/unit/pkg_config.t tests/unit/tune_tool.t tests/unit/measure.t tests/unit/many.t
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/replay
