@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 #include "prolog/explain.h"
@@ -104,6 +105,15 @@ const pipc__cli_t pipc__health_cli = {
 int pipc__verb_usage(const char *object, const char *what)
 {
     return pipc__cli_usage(&pipc__health_cli, object, what);
+}
+
+int pipc__verb_code(const char *name)
+{
+    for (int c = 0; c < PIPC__CODES; c++)
+        if (strcasecmp(pipc__codes[c].name, name) == 0)
+            return c;
+    pipc__verb_usage(name, "there is no such code; --help lists them");
+    return -1;
 }
 
 int pipc__verb_failed(const pipc__error_t *err)

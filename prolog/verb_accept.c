@@ -65,6 +65,7 @@ static pipc_status_t accept_in_book(const pipc__config_t *config, const char *co
 int pipc__verb_accept(int argc, char **argv)
 {
     const char *code = NULL;
+    int known = -1;
     pipc__exam_t exam = {.all = true, .fresh = true};
     pipc__error_t err = {PIPC_OK, ""};
     pipc__config_t config;
@@ -72,6 +73,9 @@ int pipc__verb_accept(int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (code && (known = pipc__verb_code(code)) < 0)
+        return PIPC__CLI_USAGE;
+    code = code ? pipc__codes[known].name : NULL; /* as the book has it */
     for (int look = 0; look < 2; look++) {
         pipc__exam_config(&pipc__gate_here, &config, stderr);
         if (pipc__examine(&pipc__gate_here, &config, &exam, stderr))

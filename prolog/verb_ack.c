@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "prolog/ack.h"
@@ -148,18 +147,12 @@ static int show(const char *folder, uid_t owner)
 /* The code, or -1 after the user has been told that it cannot be acknowledged. */
 static int code_of(const char *name)
 {
-    int c = 0;
+    int c = pipc__verb_code(name);
 
-    while (c < PIPC__CODES && strcasecmp(pipc__codes[c].name, name) != 0)
-        c++;
-    if (c == PIPC__CODES) {
-        pipc__verb_usage(name, "there is no such code; --help lists them");
-    } else if (!pipc__codes[c].past) {
-        pipc__verb_usage(name, "says what is now, not what was; to excuse a device name it in "
-                               "limits.conf: [device ...] ignore =");
-    } else {
+    if (c < 0 || pipc__codes[c].past)
         return c;
-    }
+    pipc__verb_usage(name, "says what is now, not what was; to excuse a device name it in "
+                           "limits.conf: [device ...] ignore =");
     return -1;
 }
 

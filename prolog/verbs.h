@@ -23,6 +23,10 @@ int pipc__exit_status(pipc__severity_t verdict);
  * for wrong usage. */
 int pipc__verb_usage(const char *object, const char *what);
 
+/* The code of that name, in letters of either case, as pipc__code_t; -1 after the user has been
+ * told that there is none. */
+int pipc__verb_code(const char *name);
+
 /* Say what went wrong; PIPC__EXIT_UNKNOWN. */
 int pipc__verb_failed(const pipc__error_t *err);
 
