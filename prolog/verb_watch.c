@@ -168,13 +168,16 @@ static void begin_record(watching_t *w)
                 err.status == PIPC_ERR_NOT_FOUND ? ": a watch runs" : "");
 }
 
-/* Wait until the next look is due; true: a signal asks for the end. The signals are blocked and
- * taken here, so that none comes between a look and the wait. */
-static bool wait_for_end(const sigset_t *ends, double *next, long interval_ms)
+/* Wait until the next look is due, or until @last, when the last one is (0: there is none); true: a
+ * signal asks for the end. The signals are blocked and taken here, so that none comes between a
+ * look and the wait. */
+static bool wait_for_end(const sigset_t *ends, double *next, long interval_ms, double last)
 {
     double now = pipc__uptime();
 
     *next += (double)interval_ms / 1000;
+    if (last > 0 && *next > last)
+        *next = last;
     if (*next < now)
         *next = now; /* the machine was stopped meanwhile */
     double left = *next - now;
@@ -197,11 +200,12 @@ static pipc_status_t look_on(watching_t *w, pipc__watch_t *watch, const wants_t 
                              const sigset_t *ends, pipc__error_t *err)
 {
     double start = pipc__uptime(), next = start;
+    double last = wants->for_ms ? start + (double)wants->for_ms / 1000 : 0;
     pipc_status_t st = PIPC_OK;
     long looks = 0;
 
-    while (!st && (!wants->for_ms || pipc__uptime() - start < (double)wants->for_ms / 1000) &&
-           !wait_for_end(ends, &next, wants->interval_ms)) {
+    while (!st && (last <= 0 || pipc__uptime() < last) &&
+           !wait_for_end(ends, &next, wants->interval_ms, last)) {
         st = pipc__watch_look(watch, err);
         looks++;
         if (w->records && w->any)

@@ -118,6 +118,20 @@ static void exit_status_and_errors(void **state)
     }
 }
 
+/* With a look at its end, though the next one is due in a day. */
+static void a_watch_ends_when_it_is_told_to(void **state)
+{
+    char out[4096];
+
+    (void)state;
+    tree_gpu(1, 16);
+    assert_int_equal(run("--version; timeout 60 \"$PIPC_BUILDDIR\"/prolog/gate watch --interval=1d "
+                         "--for=1s --sysroot=$TREE",
+                         out, sizeof(out)),
+                     0);
+    assert_non_null(strstr(out, "\n1 looks in "));
+}
+
 static void a_healthy_machine_and_a_warning(void **state)
 {
     tree_link_t port = {
@@ -512,6 +526,7 @@ int main(void)
 #define IN_TREE(test) cmocka_unit_test_setup_teardown(test, tree_make, tree_remove)
     const struct CMUnitTest tests[] = {
         IN_TREE(exit_status_and_errors),
+        IN_TREE(a_watch_ends_when_it_is_told_to),
         IN_TREE(a_healthy_machine_and_a_warning),
         cmocka_unit_test(the_manual_knows_all),
         IN_TREE(refuses_under_enforce_only),
