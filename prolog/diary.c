@@ -124,13 +124,13 @@ pipc_status_t pipc__diary_read(const char *folder, uid_t owner, const pipc__wind
 {
     reading_t r = {.window = window, .out = out};
     int dir;
-    pipc_status_t st = pipc__state_open(folder, owner, &dir, err);
+    pipc_status_t st = pipc__state_find(folder, owner, &dir, err);
 
     memset(out, 0, sizeof(*out));
     if (watched)
         *watched = PIPC__WATCHED_NOT;
-    if (st)
-        return st;
+    if (st) /* nobody ever watched */
+        return st == PIPC_ERR_NOT_FOUND ? PIPC_OK : st;
     st = read_ring(dir, PIPC__DIARY_CHANGES, owner, &r, err);
     bool on = watched && is_on(dir);
     if (watched && (on || r.in))

@@ -87,7 +87,7 @@ pipc_status_t pipc__p2p_matrix_accepted(const char *folder, uid_t owner, pipc__p
     struct stat about = {.st_mtime = 0};
     size_t n = 0;
     int dir;
-    pipc_status_t st = pipc__state_open(folder, owner, &dir, err);
+    pipc_status_t st = pipc__state_find(folder, owner, &dir, err);
 
     memset(out, 0, sizeof(*out));
     if (st)

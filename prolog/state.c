@@ -19,15 +19,14 @@ static bool is_trusted(const struct stat *st, uid_t owner)
     return st->st_uid == owner && !(st->st_mode & (S_IWGRP | S_IWOTH));
 }
 
-pipc_status_t pipc__state_open(const char *folder, uid_t owner, int *dir, pipc__error_t *err)
+static pipc_status_t open_folder(const char *folder, uid_t owner, bool made, int *dir,
+                                 pipc__error_t *err)
 {
-    bool made = mkdir(folder, 0755) == 0;
     struct stat st;
 
-    *dir = -1;
-    if (!made && errno != EEXIST)
-        return pipc__fail_errno(err, "%s: cannot be made", folder);
     *dir = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (*dir < 0 && errno == ENOENT)
+        return pipc__fail(err, PIPC_ERR_NOT_FOUND, "%s: there is none", folder);
     if (*dir < 0)
         return pipc__fail_errno(err, "%s: cannot be opened", folder);
     if (fstat(*dir, &st) == 0 && is_trusted(&st, owner)) {
@@ -39,6 +38,21 @@ pipc_status_t pipc__state_open(const char *folder, uid_t owner, int *dir, pipc__
     *dir = -1;
     return pipc__fail(err, PIPC_ERR_INVALID,
                       "%s: not ours alone to write; remove it, it is made again", folder);
+}
+
+pipc_status_t pipc__state_open(const char *folder, uid_t owner, int *dir, pipc__error_t *err)
+{
+    bool made = mkdir(folder, 0755) == 0;
+
+    *dir = -1;
+    if (!made && errno != EEXIST)
+        return pipc__fail_errno(err, "%s: cannot be made", folder);
+    return open_folder(folder, owner, made, dir, err);
+}
+
+pipc_status_t pipc__state_find(const char *folder, uid_t owner, int *dir, pipc__error_t *err)
+{
+    return open_folder(folder, owner, false, dir, err);
 }
 
 /* flock() with a deadline; no alarm(), which may be the program's own. */

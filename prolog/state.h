@@ -21,6 +21,9 @@
  * write. The caller closes @dir, which is -1 after a failure. */
 pipc_status_t pipc__state_open(const char *folder, uid_t owner, int *dir, pipc__error_t *err);
 
+/* The same for who only reads: nothing is made, and PIPC_ERR_NOT_FOUND where there is no folder. */
+pipc_status_t pipc__state_find(const char *folder, uid_t owner, int *dir, pipc__error_t *err);
+
 /* Take the lock @name (a file, mode 0600) for as long as @fd is open. @wait_ms: 0 asks once, -1
  * waits without end; PIPC_ERR_NOT_FOUND with @fd -1 when another had it to the last. */
 pipc_status_t pipc__state_lock(int dir, const char *name, int wait_ms, int *fd, pipc__error_t *err);

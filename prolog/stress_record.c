@@ -76,7 +76,7 @@ pipc_status_t pipc__stress_last(const char *folder, uid_t owner, pipc__stress_re
     char *bytes = NULL;
     size_t n;
     int dir;
-    pipc_status_t st = pipc__state_open(folder, owner, &dir, err);
+    pipc_status_t st = pipc__state_find(folder, owner, &dir, err);
 
     memset(out, 0, sizeof(*out));
     if (st)

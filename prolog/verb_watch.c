@@ -246,7 +246,7 @@ static bool recall(const char *root, pipc__counters_t *out)
     int dir;
     bool known = false;
 
-    if (pipc__state_open(PIPC__RUN_FOLDER, 0, &dir, NULL))
+    if (pipc__state_find(PIPC__RUN_FOLDER, 0, &dir, NULL))
         return false;
     if (pipc__looks_read(dir, PIPC__LOOKS_WATCH, 0, root, &looks))
         known = pipc__counters_copy(&looks.look[0], out, NULL) == PIPC_OK;

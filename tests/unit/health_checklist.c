@@ -347,6 +347,9 @@ static void what_was_kept_is_read(void **state)
     expect("baseline learn --sysroot=. --output=baseline.conf", 0, "written");
     expect("checklist --sysroot=. --baseline=baseline.conf", 1, "yes     gpus: ");
     expect("checklist --sysroot=.", 1, "unknown gpus: ");
+    /* It only looks: a folder that is not there is not made. */
+    expect("checklist --sysroot=. --state=nowhere", 1, "no matrix was accepted");
+    expect("--version; ls -d nowhere 2>&1", 2, "No such file");
     tree_put("kept/stress.json", stress, sizeof(stress) - 1);
     tree_put("kept/p2p.json", MATRIX, sizeof(MATRIX) - 1);
     expect("checklist --sysroot=. --state=kept", 3, "not every version can be read: BIOS 1.2");

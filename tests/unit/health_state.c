@@ -162,6 +162,27 @@ static void names_and_folders_that_are_refused(void **state)
     assert_int_equal(unlink(path), 0);
 }
 
+static void who_reads_makes_no_folder(void **state)
+{
+    pipc__error_t err;
+    char path[128];
+    int fd;
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/none", base);
+    assert_int_equal(pipc__state_find(path, geteuid(), &fd, &err), PIPC_ERR_NOT_FOUND);
+    assert_string_equal(err.text + strlen(path), ": there is none");
+    assert_int_equal(fd, -1);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(pipc__state_find(folder, geteuid(), &fd, NULL), PIPC_OK);
+    close(fd);
+    assert_int_equal(pipc__state_find(folder, geteuid() + 1, &fd, &err), PIPC_ERR_INVALID);
+    assert_int_equal(fd, -1);
+    assert_int_equal(symlink(folder, path), 0);
+    assert_int_equal(pipc__state_find(path, geteuid(), &fd, &err), PIPC_ERR_SYSTEM);
+    assert_int_equal(unlink(path), 0);
+}
+
 static void a_lock_is_one_process_s(void **state)
 {
     pipc__error_t err;
@@ -187,6 +208,7 @@ int main(void)
         IN_FOLDER(large_files_are_not_read),
         IN_FOLDER(half_a_file_of_one_that_was_killed_is_no_obstacle),
         IN_FOLDER(names_and_folders_that_are_refused),
+        IN_FOLDER(who_reads_makes_no_folder),
         IN_FOLDER(a_lock_is_one_process_s),
     };
 
