@@ -59,6 +59,20 @@ static void hand_over_rail(pipc__making_t *b)
     r->rail = NULL;
 }
 
+/* This rank could not map another one, with @st and its text in @err. A peer that has given up
+ * takes its memory with it: then what that one says is the cause. */
+static pipc_status_t name_cause(const pipc__making_t *b, pipc_status_t st, pipc__error_t *err)
+{
+    char cause[PIPC__CAUSE_MAX];
+    int who = b->self;
+
+    pipc__control_heed(b->comm->ctl);
+    pipc_status_t dead = pipc__control_state(b->comm->ctl, &who);
+    if (!dead || who == b->self)
+        return st;
+    return pipc__fail(err, dead, "%s", pipc__control_cause(b->comm->ctl, cause, sizeof(cause)));
+}
+
 /* @own, with its text in @err: what failed before, on this rank alone. */
 static pipc_status_t map_peers(pipc__making_t *b, pipc_status_t own, pipc__error_t *err)
 {
@@ -66,6 +80,7 @@ static pipc_status_t map_peers(pipc__making_t *b, pipc_status_t own, pipc__error
     pipc__peer_name_t name[PIPC__RANKS_MAX];
     uint8_t memory[PIPC__RANKS_MAX][PIPC__HANDLE_MAX];
     pipc_comm_t *c = b->comm;
+    pipc__error_t why;
     int n = b->n;
 
     for (int r = 0; r < n; r++) {
@@ -75,13 +90,15 @@ static pipc_status_t map_peers(pipc__making_t *b, pipc_status_t own, pipc__error
         name[r] = (pipc__peer_name_t){.rank = rec->rank, .pid = rec->pid};
         snprintf(name[r].host, sizeof(name[r].host), "%.*s", (int)sizeof(rec->host) - 1, rec->host);
     }
-    pipc_status_t st = pipc__control_connect(c->ctl, b->self, n, control, name, err);
+    pipc_status_t st = pipc__control_connect(c->ctl, b->self, n, control, name, &why);
     b->can_vote = !st;
-    if (!st)
-        st = own;
-    if (!st)
+    if (!st && !own)
         st = c->exec->ops->connect(c->exec, b->self, n, (const uint8_t(*)[PIPC__HANDLE_MAX])memory,
-                                   err);
+                                   &why);
+    if (own)
+        st = own;
+    else if (st)
+        st = name_cause(b, pipc__fail(err, st, "%s", why.text), err);
     if (b->can_vote) /* collective: also where connect failed */
         st = pipc__paths_find(&c->paths, c->exec, b->all, b->self, n, st, pipc__environment, err);
     if (!st) {
@@ -99,8 +116,18 @@ static pipc_status_t map_peers(pipc__making_t *b, pipc_status_t own, pipc__error
     return st;
 }
 
-/* All or none. A rank that could not even map the pages can't vote: its abort word, in the pages
+/* A rank that could not even map the pages can't vote: its abort word, in its own page and in those
  * that it did map, ends the others' wait. */
+static void give_up(const pipc__making_t *b, pipc_status_t own, const pipc__error_t *err)
+{
+    char name[128], why[128 + PIPC__ERROR_MAX];
+
+    snprintf(why, sizeof(why), "%s: %s",
+             pipc__control_name(b->comm->ctl, b->self, name, sizeof(name)), err->text);
+    pipc__control_give_up(b->comm->ctl, own, why);
+}
+
+/* All or none. */
 pipc_status_t pipc__making_vote(pipc__making_t *b, pipc_status_t own, pipc__error_t *err)
 {
     struct ballot {
@@ -112,7 +139,7 @@ pipc_status_t pipc__making_vote(pipc__making_t *b, pipc_status_t own, pipc__erro
     char name[128];
 
     if (!b->can_vote) {
-        pipc__control_abort(b->comm->ctl, own, b->self);
+        give_up(b, own, err);
         return own;
     }
     mine.digest = pipc__plans_digest(&b->comm->table, &b->comm->shape);

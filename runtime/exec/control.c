@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "runtime/base/log.h"
@@ -18,6 +19,7 @@ struct pipc__control {
     int spins;      /* looks before a wait lets others have the core */
     int yields;     /* looks between turns of others, before it goes to sleep */
     uint64_t gathers;
+    atomic_bool met;                      /* a gather succeeded: every rank has mapped every page */
     pipc__segment_t seg[PIPC__RANKS_MAX]; /* seg[rank] is the own one once connected */
     pipc__segment_t own;
     pipc__watched_t watched[PIPC__RANKS_MAX];
@@ -67,9 +69,9 @@ pipc_status_t pipc__control_create(pipc__control_t **out, pipc__segment_handle_t
 
 /* --- doorbell ------------------------------------------------------------------------------- */
 
-static void futex_wait(_Atomic uint32_t *word, uint32_t seen)
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen, const struct timespec *most)
 {
-    syscall(SYS_futex, word, FUTEX_WAIT, seen, NULL, NULL, 0);
+    syscall(SYS_futex, word, FUTEX_WAIT, seen, most, NULL, 0);
 }
 
 static void ring_page(pipc__page_t *page)
@@ -94,15 +96,64 @@ static bool aborted(const pipc__page_t *page)
     return atomic_load_explicit(&page->abort, memory_order_acquire) != 0;
 }
 
-static void wait_asleep(pipc__page_t *page, bool (*ready)(void *arg), void *arg)
+static void set_abort(pipc__page_t *page, uint64_t word)
 {
+    uint64_t none = 0;
+
+    if (atomic_compare_exchange_strong(&page->abort, &none, word))
+        ring_page(page);
+}
+
+/* What rank @who said of its abort, as rank @of knows it, whose page is @page; "" when it is not
+ * known there. Another process may have spoilt its end. */
+static const char *told_of(const pipc__page_t *page, int of, int who)
+{
+    if (who == of)
+        return page->why;
+    return atomic_load(&page->teller) == PIPC__TOLD(who) ? page->told : "";
+}
+
+/* Tell @to what ended rank @of, whose page is @from, with the reason: the rank that gave it may
+ * have no page any more, or none that @to's owner could map. The text comes first; one stays. */
+static void hand_on(int of, const pipc__page_t *from, pipc__page_t *to)
+{
+    uint64_t word = atomic_load(&from->abort);
+    const char *why = told_of(from, of, (int)(uint32_t)word);
+    uint32_t none = 0;
+
+    if (!word || aborted(to))
+        return;
+    if (*why && atomic_compare_exchange_strong(&to->teller, &none, PIPC__TELLING)) {
+        snprintf(to->told, sizeof(to->told), "%.*s", PIPC__WHY_MAX - 1, why);
+        atomic_store(&to->teller, PIPC__TOLD((uint32_t)word));
+    }
+    set_abort(to, word);
+}
+
+void pipc__control_heed(pipc__control_t *ctl)
+{
+    for (int r = 0; r < ctl->size; r++)
+        if (r != ctl->rank && ctl->seg[r].base)
+            hand_on(r, page_of(ctl, r), page_in(&ctl->own));
+}
+
+/* Until all have met, a peer that could not map this rank's page can't ring here when it gives up:
+ * its own page is looked at instead, now and then. */
+static void wait_asleep(pipc__control_t *ctl, bool (*ready)(void *arg), void *arg)
+{
+    static const struct timespec soon = {0, 10 * 1000 * 1000};
+    pipc__page_t *page = page_in(&ctl->own);
+
     for (;;) {
+        bool met = atomic_load_explicit(&ctl->met, memory_order_relaxed);
         uint32_t seen = atomic_load(&page->doorbell);
+        if (!met)
+            pipc__control_heed(ctl);
         atomic_fetch_add(&page->asleep, 1);
         atomic_thread_fence(memory_order_seq_cst);
         bool stop = ready(arg) || aborted(page);
         if (!stop)
-            futex_wait(&page->doorbell, seen);
+            futex_wait(&page->doorbell, seen, met ? NULL : &soon);
         atomic_fetch_sub(&page->asleep, 1);
         if (stop)
             return;
@@ -136,32 +187,23 @@ pipc_status_t pipc__control_wait(pipc__control_t *ctl, bool (*ready)(void *arg),
     pipc__page_t *page = page_in(&ctl->own);
 
     if (!poll_page(ctl, page, ready, arg))
-        wait_asleep(page, ready, arg);
+        wait_asleep(ctl, ready, arg);
     /* What arrived counts, even if its sender has ended since. */
     return ready(arg) ? PIPC_OK : pipc__control_state(ctl, NULL);
 }
 
 /* --- abort and loss ------------------------------------------------------------------------- */
 
-static void set_abort(pipc__page_t *page, uint64_t word)
-{
-    uint64_t none = 0;
-
-    if (atomic_compare_exchange_strong(&page->abort, &none, word))
-        ring_page(page);
-}
-
 void pipc__control_abort(pipc__control_t *ctl, pipc_status_t status, int rank)
 {
-    uint64_t word = PIPC__ABORT_WORD(status, rank);
+    pipc__page_t *own = page_in(&ctl->own);
 
     /* A cause that is known here already is the one to spread: giving up over rank 2's death must
      * not look to rank 3 as if this rank were the trouble. */
-    set_abort(page_in(&ctl->own), word);
-    word = atomic_load(&page_in(&ctl->own)->abort);
+    set_abort(own, PIPC__ABORT_WORD(status, rank));
     for (int r = 0; r < ctl->size; r++)
-        if (r == ctl->rank || ctl->seg[r].base)
-            set_abort(page_of(ctl, r), word);
+        if (r != ctl->rank && ctl->seg[r].base)
+            hand_on(ctl->rank, own, page_of(ctl, r));
 }
 
 void pipc__control_abort_why(pipc__control_t *ctl, pipc_status_t status, const char *why)
@@ -173,16 +215,27 @@ void pipc__control_abort_why(pipc__control_t *ctl, pipc_status_t status, const c
     pipc__control_abort(ctl, status, ctl->rank);
 }
 
+void pipc__control_give_up(pipc__control_t *ctl, pipc_status_t status, const char *why)
+{
+    static const struct timespec ms = {0, 1000 * 1000};
+    pipc__page_t *own = page_in(&ctl->own);
+
+    pipc__control_abort_why(ctl, status, why);
+    for (int i = 0; i < 1000 && atomic_load(&own->mapped) + 1 < (uint32_t)ctl->size; i++)
+        nanosleep(&ms, NULL);
+}
+
 const char *pipc__control_cause(const pipc__control_t *ctl, char *buf, size_t cap)
 {
     char name[128];
     int who = ctl->rank;
     pipc_status_t st = pipc__control_state(ctl, &who);
-    const char *why = page_of(ctl, who)->why;
+    const char *why = told_of(page_in(&ctl->own), ctl->rank, who);
 
+    if (!why[0] && who != ctl->rank && ctl->seg[who].base)
+        why = page_of(ctl, who)->why;
     if (why[0])
-        snprintf(buf, cap, "%.*s", PIPC__WHY_MAX - 1,
-                 why); /* another process may have spoilt its end */
+        snprintf(buf, cap, "%.*s", PIPC__WHY_MAX - 1, why);
     else
         snprintf(buf, cap, "%s %s", pipc__control_name(ctl, who, name, sizeof(name)),
                  st == PIPC_ERR_PEER_LOST ? "has ended" : "aborted the communicator");
@@ -208,12 +261,12 @@ pipc_status_t pipc__control_state(const pipc__control_t *ctl, int *rank)
 static void peer_gone(void *arg, int i)
 {
     pipc__control_t *ctl = arg;
-    uint64_t word = atomic_load(&page_of(ctl, i)->abort);
     char name[128];
 
     if (atomic_load(&page_of(ctl, i)->leaving))
         return;
-    set_abort(page_in(&ctl->own), word ? word : PIPC__ABORT_WORD(PIPC_ERR_PEER_LOST, i));
+    hand_on(i, page_of(ctl, i), page_in(&ctl->own));
+    set_abort(page_in(&ctl->own), PIPC__ABORT_WORD(PIPC_ERR_PEER_LOST, i));
     pipc__log(PIPC__LOG_INFO, "%s has ended; the communicator is dead",
               pipc__control_name(ctl, i, name, sizeof(name)));
 }
@@ -233,7 +286,7 @@ const char *pipc__control_name(const pipc__control_t *ctl, int rank, char *buf, 
 static pipc_status_t connect_peer(pipc__control_t *ctl, int r, const pipc__segment_handle_t *handle,
                                   pipc__error_t *err)
 {
-    pipc__error_t why;
+    pipc__error_t why = {PIPC_OK, ""};
     char name[128];
     pipc_status_t st = pipc__watched_open(&ctl->watched[r], handle->pid, &why);
 
@@ -241,6 +294,8 @@ static pipc_status_t connect_peer(pipc__control_t *ctl, int r, const pipc__segme
         st = pipc__segment_open(&ctl->seg[r], handle, &why);
     if (!st && !pipc__watched_alive(&ctl->watched[r]))
         st = pipc__fail(&why, PIPC_ERR_PEER_LOST, "it has ended");
+    if (ctl->seg[r].base)
+        atomic_fetch_add(&page_of(ctl, r)->mapped, 1);
     if (!st)
         return PIPC_OK;
     return pipc__fail(err, st, "%s: %s", pipc__control_name(ctl, r, name, sizeof(name)), why.text);
@@ -272,9 +327,12 @@ pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
 
     ctl->rank = rank;
     memcpy(ctl->name, names, (size_t)size * sizeof(*names));
-    for (int r = 0; !st && r < size; r++)
-        if (r != rank)
-            st = connect_peer(ctl, r, &handles[r], err);
+    /* Those behind one that can't be mapped as well: they have to be told. */
+    for (int r = 0; r < size; r++) {
+        pipc_status_t one =
+            r == rank ? PIPC_OK : connect_peer(ctl, r, &handles[r], st ? NULL : err);
+        st = st ? st : one;
+    }
     ctl->size = size;
     if (!st)
         choose_waits(ctl, size);
@@ -342,5 +400,6 @@ pipc_status_t pipc__control_gather(pipc__control_t *ctl, const void *mine, size_
         if (bytes)
             memcpy((char *)all + (size_t)r * bytes, w.page->gather[g % 2], bytes);
     }
+    atomic_store_explicit(&ctl->met, true, memory_order_relaxed);
     return PIPC_OK;
 }

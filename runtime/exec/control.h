@@ -51,7 +51,15 @@ typedef struct pipc__page {
     struct {
         _Alignas(64) uint64_t value;
     } front[PIPC__FRONTS][PIPC__RANKS_MAX]; /* written by the own GPU, by peers' and by release.c */
+    /* Whose reason is in told[], PIPC__TOLD(rank); 0: nobody's. Written by a peer before it sets
+     * the abort word here. */
+    _Alignas(128) _Atomic uint32_t teller;
+    char told[PIPC__WHY_MAX];
+    _Atomic uint32_t mapped; /* by so many peers */
 } pipc__page_t;
+
+#define PIPC__TELLING 1u
+#define PIPC__TOLD(rank) ((uint32_t)(rank) + 2)
 
 /* A peer, for messages. */
 typedef struct pipc__peer_name {
@@ -66,7 +74,9 @@ typedef struct pipc__control pipc__control_t;
 pipc_status_t pipc__control_create(pipc__control_t **ctl, pipc__segment_handle_t *handle,
                                    pipc__error_t *err);
 
-/* Map the peers' pages and start the watchdog. handles[size] and names[size] are copied. */
+/* Map the peers' pages and start the watchdog. handles[size] and names[size] are copied. Where one
+ * can't be mapped the others are, so that pipc__control_give_up() reaches them; a rank whose page
+ * was not reached hears of it in the gather that it waits in. */
 pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
                                     const pipc__segment_handle_t *handles,
                                     const pipc__peer_name_t *names, pipc__error_t *err);
@@ -92,6 +102,14 @@ void pipc__control_abort(pipc__control_t *ctl, pipc_status_t status, int rank);
 /* The same with the own rank, which says why: "rank 12 on n3 is lost". Once; for a loss that no
  * other rank of the node could see. */
 void pipc__control_abort_why(pipc__control_t *ctl, pipc_status_t status, const char *why);
+
+/* The same for a rank that could not connect. What it says is in its page, so it stays until those
+ * who can have mapped that: a second at most, for one of them may be late, or dead. */
+void pipc__control_give_up(pipc__control_t *ctl, pipc_status_t status, const char *why);
+
+/* Take over what ended a peer whose page is mapped, even if it could not tell. Waits do so until
+ * all ranks have met. */
+void pipc__control_heed(pipc__control_t *ctl);
 
 /* What the own abort word comes from: what was said of it, else "rank 3 (process 4711 on n1) has
  * ended", or that it has aborted the communicator; in a buffer of the caller's; returns it. */

@@ -153,6 +153,32 @@ bool pipc__segment_prefer_node(const pipc__segment_t *seg, int node)
     return !syscall(SYS_mbind, seg->base, seg->bytes, MPOL_PREFERRED, nodes, NODES_MAX + 1, 0);
 }
 
+/* What each error says of whom. */
+static pipc_status_t fail_open(const char *path, pipc__error_t *err)
+{
+    switch (errno) {
+    case ENOENT:
+    case ENXIO: /* its number is a socket's by now */
+        return pipc__fail(err, PIPC_ERR_UNREACHABLE,
+                          "%s is gone: the process has ended, or has given up the communicator and "
+                          "says why; or it runs in another PID namespace",
+                          path);
+    case EACCES:
+    case EPERM:
+        return pipc__fail(err, PIPC_ERR_UNREACHABLE,
+                          "%s: %s; the process runs as another user or with other rights, or let "
+                          "itself not be traced (PR_SET_DUMPABLE)",
+                          path, strerror(errno));
+    case EMFILE:
+        return pipc__fail(err, PIPC_ERR_SYSTEM, "%s: %s; raise ulimit -n", path, strerror(errno));
+    case ENFILE:
+    case ENOMEM:
+        return pipc__fail_errno(err, "%s", path);
+    default:
+        return pipc__fail(err, PIPC_ERR_UNREACHABLE, "%s: %s", path, strerror(errno));
+    }
+}
+
 pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handle_t *handle,
                                  pipc__error_t *err)
 {
@@ -165,14 +191,16 @@ pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handl
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", handle->pid, handle->fd);
     int fd = open(path, O_RDWR | O_CLOEXEC);
     if (fd < 0)
-        return pipc__fail(err, PIPC_ERR_UNREACHABLE,
-                          "%s: %s; the process has ended, or runs in another PID namespace or as "
-                          "another user",
-                          path, strerror(errno));
-    bool mapped = !fstat(fd, &st) && (uint64_t)st.st_size == handle->bytes &&
-                  handle->bytes >= PIPC__SEGMENT_HEAD && map(seg, fd, (size_t)handle->bytes);
+        return fail_open(path, err);
+    bool same = !fstat(fd, &st) && (uint64_t)st.st_size == handle->bytes &&
+                handle->bytes >= PIPC__SEGMENT_HEAD;
+    if (same && !map(seg, fd, (size_t)handle->bytes)) {
+        pipc_status_t failed = pipc__fail_errno(err, "%s of %zu bytes", path, (size_t)st.st_size);
+        close(fd);
+        return failed;
+    }
     close(fd);
-    if (!mapped || memcmp(((struct head *)seg->base)->nonce, handle->nonce, 16)) {
+    if (!same || memcmp(((struct head *)seg->base)->nonce, handle->nonce, 16)) {
         pipc__segment_close(seg);
         return pipc__fail(err, PIPC_ERR_UNREACHABLE,
                           "%s: not the segment that was announced; process %d has ended and its "

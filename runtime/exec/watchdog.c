@@ -40,17 +40,32 @@ static bool read_stat(int pid, char *state, unsigned long long *start)
                               "%*d %*d %llu", state, start) == 2;
 }
 
+/* Of this process there is too little: that says nothing of the other one. */
+static bool is_scarce(int error)
+{
+    return error == EMFILE || error == ENFILE || error == ENOMEM;
+}
+
+static pipc_status_t fail_open(int pid, pipc__error_t *err)
+{
+    if (errno == ENOENT || errno == ESRCH)
+        return pipc__fail(err, PIPC_ERR_UNREACHABLE, "process %d is not there", pid);
+    return pipc__fail(err, PIPC_ERR_SYSTEM, "process %d can't be watched: %s%s", pid,
+                      strerror(errno), errno == EMFILE ? "; raise ulimit -n" : "");
+}
+
 pipc_status_t pipc__watched_open(pipc__watched_t *w, int pid, pipc__error_t *err)
 {
     char state;
 
     *w = (pipc__watched_t){.pid = 0, .pidfd = -1};
+    errno = ENOENT;
     if (pid <= 0 || !read_stat(pid, &state, &w->start))
-        return pipc__fail(err, PIPC_ERR_UNREACHABLE, "process %d is not there", pid);
+        return fail_open(pid, err);
 #ifdef SYS_pidfd_open
     w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (w->pidfd < 0 && errno == ESRCH)
-        return pipc__fail(err, PIPC_ERR_UNREACHABLE, "process %d has ended", pid);
+    if (w->pidfd < 0 && (errno == ESRCH || is_scarce(errno)))
+        return fail_open(pid, err);
 #endif
     w->pid = pid;
     return PIPC_OK;

@@ -260,11 +260,14 @@ tests_unit_bind_nic_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_bind_nic_LDADD = $(BIND_LIBS)
 
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/comm
+check_PROGRAMS += tests/unit/comm tests/unit/comm_fails
 endif
 tests_unit_comm_SOURCES = tests/unit/comm.c tests/unit/ranks.c tests/unit/ranks.h
 tests_unit_comm_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_comm_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
+tests_unit_comm_fails_SOURCES = tests/unit/comm_fails.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_comm_fails_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_comm_fails_LDADD = libpipc-comm.la $(CMOCKA_LIBS)
 
 if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/comm_plans
