@@ -261,10 +261,13 @@ pipc_status_t pipc__control_state(const pipc__control_t *ctl, int *rank)
 static void peer_gone(void *arg, int i)
 {
     pipc__control_t *ctl = arg;
+    uint64_t last = atomic_load(&page_of(ctl, i)->leaving);
     char name[128];
 
-    if (atomic_load(&page_of(ctl, i)->leaving))
+    if (last && atomic_load(&page_of(ctl, i)->gathered) >= last) {
+        ring_page(page_in(&ctl->own)); /* which it may have had no time for */
         return;
+    }
     hand_on(i, page_of(ctl, i), page_in(&ctl->own));
     set_abort(page_in(&ctl->own), PIPC__ABORT_WORD(PIPC_ERR_PEER_LOST, i));
     pipc__log(PIPC__LOG_INFO, "%s has ended; the communicator is dead",
@@ -343,7 +346,7 @@ pipc_status_t pipc__control_connect(pipc__control_t *ctl, int rank, int size,
 
 void pipc__control_leave(pipc__control_t *ctl)
 {
-    atomic_store(&page_in(&ctl->own)->leaving, 1);
+    atomic_store(&page_in(&ctl->own)->leaving, ctl->gathers + 1);
 }
 
 void pipc__control_destroy(pipc__control_t *ctl)

@@ -41,7 +41,7 @@ typedef struct pipc__page {
     _Alignas(128) _Atomic uint64_t abort;
     _Alignas(128) _Atomic uint32_t doorbell;
     _Atomic uint32_t asleep;                /* the owner sleeps on the doorbell, or is about to */
-    _Alignas(128) _Atomic uint32_t leaving; /* in destroy, past its last call: its end is no loss */
+    _Alignas(128) _Atomic uint64_t leaving; /* in destroy: number of its last gather; 0: not yet */
     cpu_set_t cores;         /* where the owner may run, as it was when the page was made */
     char why[PIPC__WHY_MAX]; /* written before any abort word that names the owner; "" else */
     _Alignas(128) _Atomic uint64_t gathered; /* sequence number of the newest data in gather[] */
@@ -131,9 +131,9 @@ pipc__page_t *pipc__control_page(pipc__control_t *ctl);
 /* Rank @rank's, once connected. */
 pipc__page_t *pipc__control_page_of(pipc__control_t *ctl, int rank);
 
-/* Say that no peer needs this rank any more, so that its end is no loss to them. Called between the
- * last wait on data and the final barrier. A peer that ends before it has said so is a loss also to
- * a rank that waits in that barrier. */
+/* Say that the next gather is the last one, so that this rank's end is no loss to its peers once it
+ * is in there. Called between the last wait on data and that barrier. A peer that ends before it is
+ * in the barrier is a loss also to a rank that waits there. */
 void pipc__control_leave(pipc__control_t *ctl);
 
 void pipc__control_destroy(pipc__control_t *ctl); /* NULL is allowed */

@@ -113,6 +113,13 @@ tests_unit_exec_cpu_perturb_CFLAGS = $(UNIT_CFLAGS) -DPIPC_PERTURB
 tests_unit_exec_cpu_perturb_LDADD = libpipc-exec-perturb.la $(UNIT_LIBS)
 
 if HAVE_CMOCKA
+check_PROGRAMS += tests/unit/control
+endif
+tests_unit_control_SOURCES = tests/unit/control.c tests/unit/ranks.c tests/unit/ranks.h
+tests_unit_control_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_control_LDADD = libpipc-exec.la $(UNIT_LIBS)
+
+if HAVE_CMOCKA
 check_PROGRAMS += tests/unit/exec_rails tests/unit/exec_rails_perturb
 endif
 EXEC_RAILS_TEST = tests/unit/exec_rails.c tests/unit/rail_fake.c tests/unit/rail_fake.h \

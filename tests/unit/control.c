@@ -1,0 +1,94 @@
+/* tests/unit/control.c - pages of ranks: who is lost, who has only left, and what is said of it
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "runtime/exec/control.h"
+#include "tests/unit/ranks.h"
+
+#define MUST(cond)                                                                                 \
+    do {                                                                                           \
+        if (!(cond)) {                                                                             \
+            fprintf(stderr, "# line %d: %s [%s]\n", __LINE__, #cond, err.text);                    \
+            return 1;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static pipc__error_t err;
+
+/* All are connected and have met once. */
+static pipc__control_t *join(ranks_t *all, int rank)
+{
+    pipc__segment_handle_t mine, handle[PIPC__RANKS_MAX];
+    pipc__peer_name_t name[PIPC__RANKS_MAX];
+    pipc__control_t *ctl;
+
+    if (pipc__control_create(&ctl, &mine, &err))
+        return NULL;
+    ranks_gather(all, rank, &mine, sizeof(mine), handle);
+    for (int r = 0; r < ranks_size(all); r++)
+        name[r] = (pipc__peer_name_t){.rank = r, .pid = ranks_pid(all, r), .host = "here"};
+    if (pipc__control_connect(ctl, rank, ranks_size(all), handle, name, &err) ||
+        pipc__control_gather(ctl, NULL, 0, NULL, &err))
+        return NULL;
+    return ctl;
+}
+
+/* --- the last gather -------------------------------------------------------------------------- */
+
+/* Rank 1 ends when it has said that it leaves, and has been (*arg) in the last gather or not. */
+static int end_in_destroy(ranks_t *all, int rank, void *arg)
+{
+    pipc__control_t *ctl = join(all, rank);
+    const bool *met = arg;
+
+    MUST(ctl);
+    if (rank == 1) {
+        usleep(100 * 1000); /* the others sleep by now */
+        pipc__control_leave(ctl);
+        if (*met) /* but rang nobody */
+            atomic_store(&pipc__control_page(ctl)->gathered, 2);
+        _exit(0);
+    }
+    pipc__control_leave(ctl);
+    pipc_status_t st = pipc__control_gather(ctl, NULL, 0, NULL, &err);
+    if (*met)
+        MUST(!st);
+    else
+        MUST(st == PIPC_ERR_PEER_LOST && strstr(err.text, "rank 1 (process"));
+    pipc__control_destroy(ctl);
+    return 0;
+}
+
+static void who_ends_before_the_last_gather_is_lost(void **state)
+{
+    bool met = false;
+
+    (void)state;
+    assert_int_equal(ranks_run(3, end_in_destroy, &met, 5), 0);
+}
+
+static void who_ends_in_the_last_gather_has_left(void **state)
+{
+    bool met = true;
+
+    (void)state;
+    assert_int_equal(ranks_run(3, end_in_destroy, &met, 5), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_ends_before_the_last_gather_is_lost),
+        cmocka_unit_test(who_ends_in_the_last_gather_has_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
