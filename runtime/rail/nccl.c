@@ -34,7 +34,7 @@ static pipc_status_t open_rail(pipc__rail_t **rail, pipc__rail_address_t *addres
                                pipc__rail_sum_t *sum, pipc__error_t *err)
 {
     pipc__rail_t *r = calloc(1, sizeof(*r));
-    const char *path = getenv("PCIE_IPC_NCCL");
+    const char *path = secure_getenv("PCIE_IPC_NCCL"); /* it is code that runs here */
     address_t mine;
 
     (void)sum;

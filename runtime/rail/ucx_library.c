@@ -64,7 +64,7 @@ static void restore_handlers(handlers_t h)
 
 pipc_status_t pipc__ucx_open(pipc__ucx_library_t *lib, pipc__error_t *err)
 {
-    const char *path = getenv("PCIE_IPC_UCX");
+    const char *path = secure_getenv("PCIE_IPC_UCX"); /* it is code that runs here */
     void *before = dlopen("libucs.so.0", RTLD_NOW | RTLD_NOLOAD), *handle;
     unsigned int major, minor, release;
     handlers_t handlers;

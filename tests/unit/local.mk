@@ -708,11 +708,14 @@ tests_unit_gpu_fake_la_LDFLAGS = -module -avoid-version -shared -rpath /nowhere
 
 # Rails: who sends what, and the engine over UCX with forked processes as nodes.
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/rail_schedule tests/unit/rail_silence
+check_PROGRAMS += tests/unit/rail_schedule tests/unit/rail_silence tests/unit/rights
 if HAVE_UCX
 check_PROGRAMS += tests/unit/rail_ucx
 endif
 endif
+tests_unit_rights_SOURCES = tests/unit/rights.c
+tests_unit_rights_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_rights_LDADD = libpipc-rail.la libpipc-exec.la $(UNIT_LIBS)
 tests_unit_rail_schedule_SOURCES = tests/unit/rail_schedule.c
 tests_unit_rail_schedule_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_rail_schedule_LDADD = libpipc-rail.la $(UNIT_LIBS)
