@@ -250,10 +250,14 @@ int pipc__control_number(const pipc__control_t *ctl, int rank)
 pipc_status_t pipc__control_state(const pipc__control_t *ctl, int *rank)
 {
     uint64_t word = atomic_load_explicit(&page_in(&ctl->own)->abort, memory_order_acquire);
+    uint32_t who = (uint32_t)word;
 
-    if (word && rank)
-        *rank = (int)(uint32_t)word;
-    return (pipc_status_t)(word >> 32);
+    if (!word)
+        return PIPC_OK;
+    /* Other processes write here, so it may be any number. */
+    if (rank)
+        *rank = who < (uint32_t)ctl->size ? (int)who : ctl->rank;
+    return word >> 32 ? (pipc_status_t)(word >> 32) : PIPC_ERR_ABORTED;
 }
 
 /* The watchdog's thread: process of rank @i has ended. If @i had been told of an earlier loss or

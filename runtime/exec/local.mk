@@ -8,6 +8,7 @@ EXEC_CPU_SOURCES = \
 	runtime/exec/cpu_rail.c runtime/exec/cpu_rail.h \
 	runtime/exec/cpu_run.c \
 	runtime/exec/exec.c runtime/exec/exec.h \
+	runtime/exec/fd.h \
 	runtime/exec/layout.c runtime/exec/layout.h \
 	runtime/exec/ll.c runtime/exec/ll.h \
 	runtime/exec/nccl.c runtime/exec/nccl.h \

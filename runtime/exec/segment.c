@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/exec/fd.h"
+
 #define NODES_MAX 1024
 #define NODES_WORD (8 * (int)sizeof(unsigned long))
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) /* a peer must never meet SIGBUS */
@@ -123,7 +125,7 @@ pipc_status_t pipc__segment_create(pipc__segment_t *seg, size_t bytes,
     *handle = (pipc__segment_handle_t){.bytes = whole, .pid = getpid(), .fd = -1};
     if (getrandom(handle->nonce, sizeof(handle->nonce), 0) != sizeof(handle->nonce))
         return pipc__fail_errno(err, "getrandom");
-    seg->fd = memfd_create("pcie-ipc", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    seg->fd = pipc__fd_keep(memfd_create("pcie-ipc", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (seg->fd < 0)
         return pipc__fail_errno(err, "memfd_create");
     if (fchmod(seg->fd, 0600) || ftruncate(seg->fd, (off_t)whole) ||
@@ -189,7 +191,7 @@ pipc_status_t pipc__segment_open(pipc__segment_t *seg, const pipc__segment_handl
     if (join_own(seg, handle))
         return PIPC_OK;
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", handle->pid, handle->fd);
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = pipc__fd_keep(open(path, O_RDWR | O_CLOEXEC));
     if (fd < 0)
         return fail_open(path, err);
     bool same = !fstat(fd, &st) && (uint64_t)st.st_size == handle->bytes &&
@@ -217,7 +219,7 @@ void pipc__segment_close(pipc__segment_t *seg)
 
     if (seg->base && (forget(seg->base, &foreign) || foreign))
         munmap(seg->base, seg->bytes);
-    if (seg->fd > 0) /* a zeroed structure owns nothing: 0 is never ours */
+    if (seg->fd > STDERR_FILENO) /* a zeroed structure owns nothing, and 0 is never ours */
         close(seg->fd);
     *seg = (pipc__segment_t){NULL, 0, -1};
     errno = saved;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "runtime/base/file.h"
+#include "runtime/exec/fd.h"
 
 #define POLL_MS 50 /* only where there are no pidfds */
 
@@ -63,7 +64,7 @@ pipc_status_t pipc__watched_open(pipc__watched_t *w, int pid, pipc__error_t *err
     if (pid <= 0 || !read_stat(pid, &state, &w->start))
         return fail_open(pid, err);
 #ifdef SYS_pidfd_open
-    w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    w->pidfd = pipc__fd_keep((int)syscall(SYS_pidfd_open, pid, 0));
     if (w->pidfd < 0 && (errno == ESRCH || is_scarce(errno)))
         return fail_open(pid, err);
 #endif
@@ -154,7 +155,7 @@ pipc_status_t pipc__watchdog_start(pipc__watchdog_t **out, const pipc__watched_t
     dog->n = n;
     dog->gone = gone;
     dog->arg = arg;
-    dog->stop_fd = eventfd(0, EFD_CLOEXEC);
+    dog->stop_fd = pipc__fd_keep(eventfd(0, EFD_CLOEXEC));
     dog->fds = calloc((size_t)n + 1, sizeof(*dog->fds));
     dog->done = calloc((size_t)n + 1, sizeof(*dog->done));
     pipc_status_t st = PIPC_OK;

@@ -1,5 +1,6 @@
 /* tests/unit/control.c - pages of ranks: who is lost, who has only left, and what is said of it
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -84,11 +85,63 @@ static void who_ends_in_the_last_gather_has_left(void **state)
     assert_int_equal(ranks_run(3, end_in_destroy, &met, 5), 0);
 }
 
+/* --- what the program has not ----------------------------------------------------------------- */
+
+static int live_without_standard_files(ranks_t *all, int rank, void *arg)
+{
+    (void)arg;
+    for (int fd = 0; rank == 1 && fd < 3; fd++)
+        close(fd);
+    pipc__control_t *ctl = join(all, rank);
+    MUST(ctl);
+    for (int fd = 0; rank == 1 && fd < 3; fd++)
+        MUST(fcntl(fd, F_GETFD) < 0);
+    pipc__control_leave(ctl);
+    MUST(!pipc__control_gather(ctl, NULL, 0, NULL, &err));
+    pipc__control_destroy(ctl);
+    return 0;
+}
+
+static void standard_files_that_are_closed_stay_so(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(3, live_without_standard_files, NULL, 5), 0);
+}
+
+/* --- abort words ------------------------------------------------------------------------------ */
+
+static int read_nonsense(ranks_t *all, int rank, void *arg)
+{
+    pipc__control_t *ctl = join(all, rank);
+    char cause[PIPC__CAUSE_MAX];
+    const uint64_t *word = arg;
+    int who = -1;
+
+    MUST(ctl);
+    atomic_store(&pipc__control_page(ctl)->abort, *word);
+    MUST(pipc__control_state(ctl, &who) == PIPC_ERR_ABORTED && who == rank);
+    MUST(strstr(pipc__control_cause(ctl, cause, sizeof(cause)), "aborted"));
+    pipc__control_destroy(ctl);
+    return 0;
+}
+
+static void nonsense_in_an_abort_word_is_an_abort(void **state)
+{
+    uint64_t words[] = {PIPC__ABORT_WORD(PIPC_ERR_ABORTED, 12345),
+                        PIPC__ABORT_WORD(PIPC_ERR_ABORTED, -1), PIPC__ABORT_WORD(0, 12345)};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        assert_int_equal(ranks_run(1, read_nonsense, &words[i], 5), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_ends_before_the_last_gather_is_lost),
         cmocka_unit_test(who_ends_in_the_last_gather_has_left),
+        cmocka_unit_test(standard_files_that_are_closed_stay_so),
+        cmocka_unit_test(nonsense_in_an_abort_word_is_an_abort),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
