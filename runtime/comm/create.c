@@ -127,16 +127,19 @@ static pipc_status_t build_from(pipc__making_t *b, pipc_status_t made, pipc__err
     return st;
 }
 
-static pipc_status_t build(pipc__making_t *b, pipc__error_t *err)
+/* @asked: what is wrong with what was asked for. */
+static pipc_status_t build(pipc__making_t *b, const pipc__error_t *asked, pipc__error_t *err)
 {
     pipc__error_t own = {PIPC_OK, ""};
     pipc_status_t st = b->ops->open(&b->xchg, &b->config.want, &b->group, err);
 
     if (st)
-        return st;
+        return asked->status ? pipc__fail(err, asked->status, "%s", asked->text) : st;
     b->comm->leaves = b->config.asked.leave_nccl;
     b->by_cards = !b->group.one_node || b->config.split;
     pipc_status_t made = pipc__making_choose(b, &own);
+    if (asked->status)
+        made = pipc__fail(&own, asked->status, "%s", asked->text);
     pipc__making_introduce(b);
     st = build_from(b, made, &own, err);
     if (b->xchg)
@@ -174,18 +177,19 @@ static pipc_status_t create(pipc_comm_t **comm, const pipc_comm_config_t *config
                             const pipc__xchg_ops_t *xchg, pipc__error_t *err)
 {
     pipc__making_t b = {.ops = xchg, .group = {.self = -1}};
+    pipc__error_t asked = {PIPC_OK, ""};
 
     *comm = NULL;
     pipc__log_begin();
     pipc__warn_of_plugin();
-    pipc_status_t st = pipc__config_take(&b.config, config, pipc__environment, err);
-    if (st)
-        return st;
+    pipc_status_t st = pipc__config_take(&b.config, config, pipc__environment, &asked);
+    if (st && !b.config.meets)
+        return pipc__fail(err, st, "%s", asked.text);
     b.comm = calloc(1, sizeof(*b.comm));
     if (!b.comm)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a communicator");
     pthread_mutex_init(&b.comm->lock, NULL);
-    st = build(&b, err);
+    st = build(&b, &asked, err);
     b.comm->recs = b.all;
     if (!st && b.comm->leaves && pipc__choose_leaves_all(b.comm)) {
         st = pipc__fail(err, PIPC_LEFT, "the table (%s) gives every size to NCCL",

@@ -97,14 +97,14 @@ static pipc_status_t look_up_split(pipc__getenv_t lookup, uint32_t *split, pipc_
     *split = 0;
     if (!value || !*value || !strcmp(value, "auto"))
         return PIPC_OK;
-    *split = 1;
-    if (!strcmp(value, "split"))
-        return PIPC_OK;
+    long n = !strcmp(value, "split") ? 1 : 0;
     if (!strncmp(value, "split:", 6) && value[6] >= '1' && value[6] <= '9') {
-        long n = strtol(value + 6, &end, 10);
+        n = strtol(value + 6, &end, 10);
+        n = *end ? 0 : n;
+    }
+    if (n >= 1 && n <= PIPC__RANKS_MAX) {
         *split = (uint32_t)n;
-        if (!*end && n <= PIPC__RANKS_MAX)
-            return PIPC_OK;
+        return PIPC_OK;
     }
     return pipc__fail(err, PIPC_ERR_INVALID, "PCIE_IPC_NODES=%.100s: no such division; use auto, "
                       "split (each rank is a node), or split:N (each N ranks of a host, 1 to %d)",
@@ -121,9 +121,21 @@ static pipc_status_t look_up_early(pipc__getenv_t lookup, bool *plain, pipc__err
     return pipc__fail(err, PIPC_ERR_INVALID, "PCIE_IPC_EARLY=%.100s: use auto or off", value);
 }
 
-static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__error_t *err)
+/* How the ranks meet. Whatever is wrong here the other ranks can't be told. */
+static pipc_status_t refine_meeting(pipc__config_t *c, pipc__getenv_t lookup, pipc__error_t *err)
 {
     static const char *const exchanges[3] = {"auto", "pmix", "socket"};
+    int found = 0;
+
+    if (c->asked.exchange || c->asked.callbacks)
+        return PIPC_OK;
+    pipc_status_t st = look_up(lookup, "PCIE_IPC_EXCHANGE", exchanges, "exchange", &found, err);
+    c->asked.exchange = (pipc_exchange_t)found;
+    return st;
+}
+
+static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__error_t *err)
+{
     static const char *const paths[3] = {"auto", "p2p", "host"};
     const char *plan = lookup("PCIE_IPC_PLAN");
     pipc_status_t st = PIPC_OK;
@@ -131,11 +143,7 @@ static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__erro
 
     if (!c->asked.plan && plan && *plan)
         c->asked.plan = plan;
-    if (!c->asked.exchange && !c->asked.callbacks) {
-        st = look_up(lookup, "PCIE_IPC_EXCHANGE", exchanges, "exchange", &found, err);
-        c->asked.exchange = (pipc_exchange_t)found;
-    }
-    if (!st && !c->asked.path) {
+    if (!c->asked.path) {
         st = look_up(lookup, "PCIE_IPC_PATH", paths, "path", &found, err);
         c->asked.path = (pipc_path_t)found;
     }
@@ -146,12 +154,21 @@ static pipc_status_t refine(pipc__config_t *c, pipc__getenv_t lookup, pipc__erro
     return st ? st : look_up_split(lookup, &c->split, err);
 }
 
-static pipc_status_t judge(const pipc_comm_config_t *a, pipc__error_t *err)
+static pipc_status_t judge_meeting(const pipc_comm_config_t *a, pipc__error_t *err)
 {
     if ((unsigned int)a->scope > PIPC_SCOPE_NODE)
         return pipc__fail(err, PIPC_ERR_INVALID, "scope %d does not exist", (int)a->scope);
     if ((unsigned int)a->exchange > PIPC_EXCHANGE_CALLBACKS)
         return pipc__fail(err, PIPC_ERR_INVALID, "exchange %d does not exist", (int)a->exchange);
+    if (a->callbacks && a->exchange != PIPC_EXCHANGE_AUTO && a->exchange != PIPC_EXCHANGE_CALLBACKS)
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "config.callbacks is set, but config.exchange asks "
+                          "for another exchange; set one of them");
+    return PIPC_OK;
+}
+
+static pipc_status_t judge(const pipc_comm_config_t *a, pipc__error_t *err)
+{
     if ((unsigned int)a->path > PIPC_PATH_HOST)
         return pipc__fail(err, PIPC_ERR_INVALID, "path %d does not exist", (int)a->path);
     if (a->sms < PIPC_SMS_MAX)
@@ -160,11 +177,9 @@ static pipc_status_t judge(const pipc_comm_config_t *a, pipc__error_t *err)
     if (a->leave_nccl != 0 && a->leave_nccl != 1)
         return pipc__fail(err, PIPC_ERR_INVALID, "config.leave_nccl is %d; use 0 or 1", a->leave_nccl);
     if (a->leave_nccl && a->nccl_comm)
-        return pipc__fail(err, PIPC_ERR_INVALID, "config.leave_nccl leaves calls to the program, and "
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "config.leave_nccl leaves calls to the program, and "
                           "config.nccl_comm gives them to the library; set one of them");
-    if (a->callbacks && a->exchange != PIPC_EXCHANGE_AUTO && a->exchange != PIPC_EXCHANGE_CALLBACKS)
-        return pipc__fail(err, PIPC_ERR_INVALID, "config.callbacks is set, but config.exchange asks "
-                          "for another exchange; set one of them");
     return PIPC_OK;
 }
 
@@ -179,9 +194,14 @@ pipc_status_t pipc__config_take(pipc__config_t *c, const pipc_comm_config_t *ask
     if (asked)
         st = copy_in(&c->asked, sizeof(c->asked), asked, "config", "PIPC_COMM_CONFIG_INIT", err);
     if (!st)
-        st = judge(&c->asked, err);
+        st = judge_meeting(&c->asked, err);
     if (!st)
         st = take_callbacks(c, err);
+    if (!st)
+        st = refine_meeting(c, lookup, err);
+    c->meets = !st;
+    if (!st)
+        st = judge(&c->asked, err);
     if (!st)
         st = refine(c, lookup, err);
     c->want.scope = (pipc__scope_t)c->asked.scope;

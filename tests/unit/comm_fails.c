@@ -151,11 +151,44 @@ static void too_few_descriptors_are_nobody_s_end(void **state)
     MUST_FAIL(faults);
 }
 
+/* --- a rank that is asked for something else -------------------------------------------------- */
+
+static void no_path(void)
+{
+    setenv("PCIE_IPC_PATH", "bogus", 1);
+}
+static void no_nodes(void)
+{
+    setenv("PCIE_IPC_NODES", "bogus", 1);
+}
+static void no_number(void)
+{
+    setenv("PCIE_IPC_SMS", "bogus", 1);
+}
+static void no_plan(void)
+{
+    setenv("PCIE_IPC_PLAN", "bogus", 1);
+}
+
+static void what_one_rank_is_asked_for_in_vain_all_hear(void **state)
+{
+    static const fault_t faults[] = {
+        {"path", 1, 0, no_path, NULL, PIPC_ERR_INVALID, "PCIE_IPC_PATH=bogus", NULL},
+        {"nodes", 0, 0, no_nodes, NULL, PIPC_ERR_INVALID, "PCIE_IPC_NODES=bogus", NULL},
+        {"sms", 2, 0, no_number, NULL, PIPC_ERR_INVALID, "PCIE_IPC_SMS=bogus", NULL},
+        {"plan", 2, 0, no_plan, NULL, PIPC_ERR_INVALID, "bogus", NULL},
+    };
+
+    (void)state;
+    MUST_FAIL(faults);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_waits_hears_of_a_rank_that_can_not_map_it),
         cmocka_unit_test(too_few_descriptors_are_nobody_s_end),
+        cmocka_unit_test(what_one_rank_is_asked_for_in_vain_all_hear),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
