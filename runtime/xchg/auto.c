@@ -78,7 +78,8 @@ static pipc_status_t open_first(pipc__xchg_t *x, const pipc__xchg_want_t *want, 
         return open_as(x, &pipc__xchg_socket, want, g, err);
     if (pipc__place_single(&place))
         return open_alone(x, g, err);
-    return fail_lonely(&place, pmix.text, err);
+    pipc_status_t st = pipc__place_told(&place, err);
+    return st ? st : fail_lonely(&place, pmix.text, err);
 }
 
 static pipc_status_t open_wanted(pipc__xchg_t *x, const pipc__xchg_want_t *want, pipc__group_t *g,

@@ -21,12 +21,22 @@ static const char *number(const char *p, int *out)
     return end;
 }
 
-static int variable(pipc__lookup_t lookup, void *arg, const char *name)
+/* -1 where nobody tells, also by an empty text; and where it is no number, which is noted. */
+static int variable(pipc__place_t *p, pipc__lookup_t lookup, void *arg, const char *name)
 {
+    const char *value = lookup(arg, name);
     int v;
-    const char *end = number(lookup(arg, name), &v);
 
-    return end && !*end ? v : -1;
+    if (!value || !*value)
+        return -1;
+    const char *end = number(value, &v);
+    if (end && !*end)
+        return v;
+    if (!p->wrong) {
+        p->wrong = name;
+        p->value = value;
+    }
+    return -1;
 }
 
 int pipc__tasks_of_node(const char *list, int node)
@@ -52,34 +62,37 @@ int pipc__tasks_of_node(const char *list, int node)
 /* Batch scripts have no step number, or a reserved one beyond INT_MAX: -1 either way. */
 static void read_step(pipc__place_t *p, pipc__lookup_t lookup, void *arg)
 {
-    if (variable(lookup, arg, "SLURM_STEP_ID") < 0)
+    int id;
+    const char *end = number(lookup(arg, "SLURM_STEP_ID"), &id);
+
+    if (!end || *end)
         return;
-    p->job_rank = variable(lookup, arg, "SLURM_PROCID");
-    p->job_size = variable(lookup, arg, "SLURM_STEP_NUM_TASKS");
+    p->job_rank = variable(p, lookup, arg, "SLURM_PROCID");
+    p->job_size = variable(p, lookup, arg, "SLURM_STEP_NUM_TASKS");
     if (p->job_size < 0)
-        p->job_size = variable(lookup, arg, "SLURM_NTASKS");
+        p->job_size = variable(p, lookup, arg, "SLURM_NTASKS");
     if (p->local_rank < 0)
-        p->local_rank = variable(lookup, arg, "SLURM_LOCALID");
+        p->local_rank = variable(p, lookup, arg, "SLURM_LOCALID");
     if (p->local_size < 0)
         p->local_size = pipc__tasks_of_node(lookup(arg, "SLURM_STEP_TASKS_PER_NODE"),
-                                            variable(lookup, arg, "SLURM_NODEID"));
+                                            variable(p, lookup, arg, "SLURM_NODEID"));
 }
 
 void pipc__place_read(pipc__place_t *p, pipc__lookup_t lookup, void *arg)
 {
-    int ompi = variable(lookup, arg, "OMPI_COMM_WORLD_SIZE");
-    int pmi = variable(lookup, arg, "PMI_SIZE");
     const char *dir = lookup(arg, "PCIE_IPC_DIR"), *node = lookup(arg, "SLURMD_NODENAME");
 
     *p = (pipc__place_t){.job_rank = -1, .job_size = -1};
+    int ompi = variable(p, lookup, arg, "OMPI_COMM_WORLD_SIZE");
+    int pmi = variable(p, lookup, arg, "PMI_SIZE");
     p->dir = dir && *dir ? dir : NULL;
     p->node = node ? node : "";
     p->pmix = lookup(arg, "PMIX_NAMESPACE") != NULL;
     p->launched = ompi > pmi ? ompi : pmi;
     p->launched_local =
-        variable(lookup, arg, ompi > pmi ? "OMPI_COMM_WORLD_LOCAL_RANK" : "MPI_LOCALRANKID");
-    p->local_rank = variable(lookup, arg, "PCIE_IPC_LOCAL_RANK");
-    p->local_size = variable(lookup, arg, "PCIE_IPC_LOCAL_SIZE");
+        variable(p, lookup, arg, ompi > pmi ? "OMPI_COMM_WORLD_LOCAL_RANK" : "MPI_LOCALRANKID");
+    p->local_rank = variable(p, lookup, arg, "PCIE_IPC_LOCAL_RANK");
+    p->local_size = variable(p, lookup, arg, "PCIE_IPC_LOCAL_SIZE");
     read_step(p, lookup, arg);
 }
 
@@ -101,9 +114,19 @@ int pipc__place_local(const pipc__place_t *p)
     return p->local_rank >= 0 ? p->local_rank : 0;
 }
 
+pipc_status_t pipc__place_told(const pipc__place_t *p, pipc__error_t *err)
+{
+    if (!p->wrong)
+        return PIPC_OK;
+    return pipc__fail(err, PIPC_ERR_EXCHANGE, "%s=\"%.100s\" is no number, so who this process is among "
+                      "the ranks is not known; unset it, or let the launcher set it", p->wrong, p->value);
+}
+
 bool pipc__place_single(const pipc__place_t *p)
 {
-    if (p->job_size > 1 || p->local_size > 1 || p->launched > 1)
+    if (p->wrong || p->job_size > 1 || p->local_size > 1 || p->launched > 1)
+        return false;
+    if ((p->job_size < 0 && p->job_rank > 0) || p->local_rank > 0 || !p->local_size)
         return false;
     /* A launcher that offers PMIx and does not say how many ranks there are may have many. */
     return !p->pmix || p->job_size == 1 || p->launched == 1;
@@ -111,6 +134,10 @@ bool pipc__place_single(const pipc__place_t *p)
 
 static pipc_status_t judge_numbers(const pipc__place_t *p, pipc__error_t *err)
 {
+    pipc_status_t st = pipc__place_told(p, err);
+
+    if (st)
+        return st;
     if (p->local_rank < 0 || p->local_size < 0)
         return pipc__fail(err, PIPC_ERR_EXCHANGE, "which of this node's ranks this process is, is not "
                           "known: PCIE_IPC_LOCAL_RANK and PCIE_IPC_LOCAL_SIZE are not set; start the "

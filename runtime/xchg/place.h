@@ -21,6 +21,7 @@ typedef struct pipc__place {
     int local_rank, local_size;  /* of the job step on this node */
     int launched;                /* ranks that a launcher other than Slurm says there are ... */
     int launched_local;          /* ... and this one's number among those of its node */
+    const char *wrong, *value;   /* the first variable that should be a number and is none; NULL */
 } pipc__place_t;
 
 /* secure_getenv(), or a test's table. */
@@ -33,6 +34,10 @@ void pipc__place_here(pipc__place_t *place); /* from this process's environment 
  * device: of a launcher's inside of a step of one task, or of a batch script, that one's. 0 where
  * nobody tells. */
 int pipc__place_local(const pipc__place_t *place);
+
+/* Is everything that was told a number? What is none must not pass for untold: each rank of several
+ * would be alone, and take its own values for the sum. PIPC_ERR_EXCHANGE. */
+pipc_status_t pipc__place_told(const pipc__place_t *place, pipc__error_t *err);
 
 /* Does nothing speak for more than one rank? */
 bool pipc__place_single(const pipc__place_t *place);

@@ -57,6 +57,9 @@ static pipc_status_t find_place(pipc__place_t *place, const pipc__xchg_want_t *w
                                 pipc__group_t *g, pipc__error_t *err)
 {
     pipc__place_here(place);
+    pipc_status_t st = pipc__place_told(place, err);
+    if (st)
+        return st;
     if (!place->dir && pipc__place_single(place))
         place->local_rank = 0, place->local_size = 1;
     else if (!place->dir)
