@@ -11,6 +11,11 @@ typedef struct pipc__text_entry {
     pipc__pci_addr_t addr; /* domain PIPC__UNKNOWN: not told */
     int secondary;         /* the bus below it */
     int64_t ue_mask, ce_mask;
+    enum {
+        PIPC__FLAGS_NONE,
+        PIPC__FLAGS_STATUS,
+        PIPC__FLAGS_MASK
+    } going_on; /* uncorrected errors, whose flags may go on in the next line */
     bool vga;
     bool present, down; /* a card is in a port's slot; its link is x0 */
     bool virtual_bars;  /* those of its virtual functions follow */

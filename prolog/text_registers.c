@@ -197,6 +197,27 @@ static int acs_of_setpci(const char *line)
     return *end || value == 0xffff ? -1 : (int)value;
 }
 
+/* Since pciutils 3.10 their flags go on in two more lines, which have no key. */
+static void take_uncorrected(pipc__text_entry_t *e, const char *line)
+{
+    int64_t *of = e->going_on == PIPC__FLAGS_MASK ? &e->ue_mask : &e->fact.more.uncorrected;
+    int64_t more = e->going_on && !strchr(line, ':') ? FLAGS(line, ue_flags) : -1;
+    const char *at;
+
+    if (more >= 0)
+        *of = *of < 0 ? more : *of | more;
+    else
+        e->going_on = PIPC__FLAGS_NONE;
+    if ((at = after(line, "UESta:"))) {
+        e->fact.more.uncorrected = FLAGS(at, ue_flags);
+        e->going_on = PIPC__FLAGS_STATUS;
+    }
+    if ((at = after(line, "UEMsk:"))) {
+        e->ue_mask = FLAGS(at, ue_flags);
+        e->going_on = PIPC__FLAGS_MASK;
+    }
+}
+
 static void take_errors(pipc__text_entry_t *e, const char *line)
 {
     const char *at;
@@ -211,10 +232,7 @@ static void take_errors(pipc__text_entry_t *e, const char *line)
         e->fact.more.acs = acs;
         e->relevant = true;
     }
-    if ((at = after(line, "UESta:")))
-        e->fact.more.uncorrected = FLAGS(at, ue_flags);
-    if ((at = after(line, "UEMsk:")))
-        e->ue_mask = FLAGS(at, ue_flags);
+    take_uncorrected(e, line);
     if ((at = after(line, "CESta:")))
         e->fact.more.corrected = FLAGS(at, ce_flags);
     if ((at = after(line, "CEMsk:")))

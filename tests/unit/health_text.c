@@ -167,6 +167,21 @@ static const pasted_t pasted[] = {
     {"an internal error, of newer lspci",
      CARD("41", FULL) "UESta: DLP- SDES- ACSViol- UncorrIntErr+ BlockedTLP- AtomicOpBlocked-\n",
      "warn 0000:41:00.0:PCI016 0000:41:00.0:PCI011"},
+    {"... in several lines",
+     CARD("41",
+          FULL) "\t\tUESta:\tDLP- SDES- TLP- FCP- CmpltTO- CmpltAbrt- UnxCmplt- RxOF- MalfTLP-\n"
+                "\t\t\tECRC- UnsupReq- ACSViol- UncorrIntErr+ BlockedTLP- AtomicOpBlocked-\n"
+                "\t\t\tPoisonTLPBlocked- DMWrReqBlocked- IDECheck- MisIDETLP-\n",
+     "warn 0000:41:00.0:PCI016 0000:41:00.0:PCI011"},
+    {"... of which the mask goes on too",
+     CARD("41", FULL) "\t\tUESta:\tDLP- SDES- TLP-\n\t\t\tECRC- UncorrIntErr+ BlockedTLP-\n"
+                      "\t\tUEMsk:\tDLP- SDES- TLP-\n\t\t\tECRC- UncorrIntErr+ BlockedTLP-\n"
+                      "\t\tUESvrt:\tDLP+ SDES+ TLP-\n\t\t\tECRC+ UncorrIntErr+ BlockedTLP-\n",
+     "note 0000:41:00.0:PCI011"},
+    {"flags behind another key are none of the status",
+     CARD("41", FULL) "\t\tUESta:\tDLP- SDES- TLP-\n\t\tUESvrt:\tDLP+ SDES+ TLP-\n"
+                      "\t\t\tECRC+ UncorrIntErr+ BlockedTLP-\n",
+     "note 0000:41:00.0:PCI011"},
     {"of a sound function",
      CARD("41", FULL) "41:00.1 Audio device: NVIDIA [10de:10f2]\nCESta: BadTLP+ Timeout+\n",
      "note 0000:41:00.0:PCI011 0000:41:00.1:PCI016"},
