@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/exec/exec.h"
 #include "runtime/plan/plan.h"
 
 _Static_assert((int)PIPC_SCOPE_JOB == PIPC__SCOPE_JOB && (int)PIPC_SCOPE_NODE == PIPC__SCOPE_NODE,
@@ -171,6 +172,11 @@ static pipc_status_t judge(const pipc_comm_config_t *a, pipc__error_t *err)
 {
     if ((unsigned int)a->path > PIPC_PATH_HOST)
         return pipc__fail(err, PIPC_ERR_INVALID, "path %d does not exist", (int)a->path);
+    if (a->staging_bytes > PIPC__STAGING_MAX)
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "config.staging_bytes is %zu; use %zu or less, or 0 for "
+                          "the default",
+                          a->staging_bytes, PIPC__STAGING_MAX);
     if (a->sms < PIPC_SMS_MAX)
         return pipc__fail(err, PIPC_ERR_INVALID, "config.sms is %d; use 0, a number of "
                           "multiprocessors, or PIPC_SMS_MAX", a->sms);

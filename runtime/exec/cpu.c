@@ -65,6 +65,7 @@ static pipc_status_t create(pipc__exec_t **exec, pipc__control_t *ctl, size_t st
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for the CPU executor");
     x->base.ops = &pipc__exec_cpu;
     x->base.ctl = ctl;
+    x->staging_bytes = staging_bytes;
     x->area_bytes = area_bytes(staging_bytes);
     x->half_bytes = PIPC__CPU_FLAGS_BYTES + PIPC__BUFFERS * x->area_bytes;
     pipc_status_t st = pipc__segment_create(&x->own, 2 * x->half_bytes, &h, err);
@@ -180,7 +181,8 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
         return pipc__fail(err, PIPC_ERR_INVALID,
                           "staging of %zu bytes is too small for plan %s with %d "
                           "ranks; give %d or more",
-                          PIPC__BUFFERS * x->area_bytes, plan->name, plan->nranks,
+                          plan->nrails ? x->rail.staging_bytes : x->staging_bytes, plan->name,
+                          plan->nranks,
                           PIPC__BUFFERS * (plan->nrails ? PIPC__SLOTS_MAX : plan->nslots) * 4096);
     for (int i = 0; i < plan->nstages; i++)
         for (int step = 0; step < plan->program[x->rank][i].nops; step++)

@@ -15,6 +15,7 @@ typedef struct pipc__cpu_flag {
 typedef struct pipc__cpu_exec {
     pipc__exec_t base;
     int rank, size;
+    size_t staging_bytes; /* as asked for; an area is rounded */
     size_t area_bytes, half_bytes, cache_bytes;
     uint64_t round;            /* last round of the last call, counted over all calls */
     pipc__exec_rail_t rail;    /* nranks 0: none was set */

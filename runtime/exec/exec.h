@@ -77,6 +77,8 @@ typedef struct pipc__exec_call {
 
 typedef pipc_status_t pipc__enqueue_t(void *arg, const pipc__exec_call_t *call, pipc__error_t *err);
 
+#define PIPC__STAGING_MAX ((size_t)1 << 40) /* of a rank: sums of it can't overflow */
+
 typedef struct pipc__exec_ops {
     const char *name; /* "cpu", "cuda" */
 

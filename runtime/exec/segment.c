@@ -119,9 +119,11 @@ pipc_status_t pipc__segment_create(pipc__segment_t *seg, size_t bytes,
                                    pipc__segment_handle_t *handle, pipc__error_t *err)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t whole = PIPC__SEGMENT_HEAD + (bytes + page - 1) / page * page;
 
     *seg = (pipc__segment_t){NULL, 0, -1};
+    if (bytes > SIZE_MAX / 4) /* rounded, and as an off_t, it must be what it was */
+        return pipc__fail(err, PIPC_ERR_NOMEM, "a shared segment of %zu bytes is too large", bytes);
+    size_t whole = PIPC__SEGMENT_HEAD + (bytes + page - 1) / page * page;
     *handle = (pipc__segment_handle_t){.bytes = whole, .pid = getpid(), .fd = -1};
     if (getrandom(handle->nonce, sizeof(handle->nonce), 0) != sizeof(handle->nonce))
         return pipc__fail_errno(err, "getrandom");

@@ -30,6 +30,7 @@ typedef struct fault {
     pipc_status_t status;               /* of every rank; PIPC_OK: any error */
     const char *words;                  /* what the others say; NULL: anything but @never */
     const char *never;
+    size_t staging; /* asked for on that rank alone */
 } fault_t;
 
 static int the_rank;
@@ -58,6 +59,7 @@ static int fail_together(ranks_t *all, int rank, void *arg)
     the_fault = f;
     c.backend = PIPC_BACKEND_CPU;
     c.callbacks = &calls;
+    c.staging_bytes = rank == f->rank ? f->staging : 0;
     if (rank == f->rank && f->befall)
         f->befall();
     pipc_status_t st = pipc__comm_create(&comm, &c, &pipc__xchg_auto, &err);
@@ -121,13 +123,28 @@ static void one_is_left(void)
 static void who_waits_hears_of_a_rank_that_can_not_map_it(void **state)
 {
     static const fault_t faults[] = {
-        {"first hidden", 2, 0, NULL, first_is_hidden, PIPC_ERR_UNREACHABLE, NULL, NULL},
-        {"first hidden, late", 2, 200, NULL, first_is_hidden, PIPC_ERR_UNREACHABLE,
-         "rank 2 (process", NULL},
-        {"first hidden, late, first", 1, 200, NULL, first_is_hidden, PIPC_ERR_UNREACHABLE,
-         "rank 1 (process", NULL},
-        {"last hidden, late", 0, 200, NULL, last_is_hidden, PIPC_ERR_UNREACHABLE, "rank 0 (process",
-         NULL},
+        {.name = "first hidden",
+         .rank = 2,
+         .blind = first_is_hidden,
+         .status = PIPC_ERR_UNREACHABLE},
+        {.name = "first hidden, late",
+         .rank = 2,
+         .late_ms = 200,
+         .blind = first_is_hidden,
+         .status = PIPC_ERR_UNREACHABLE,
+         .words = "rank 2 (process"},
+        {.name = "first hidden, late, first",
+         .rank = 1,
+         .late_ms = 200,
+         .blind = first_is_hidden,
+         .status = PIPC_ERR_UNREACHABLE,
+         .words = "rank 1 (process"},
+        {.name = "last hidden, late",
+         .rank = 0,
+         .late_ms = 200,
+         .blind = last_is_hidden,
+         .status = PIPC_ERR_UNREACHABLE,
+         .words = "rank 0 (process"},
     };
 
     (void)state;
@@ -137,14 +154,33 @@ static void who_waits_hears_of_a_rank_that_can_not_map_it(void **state)
 static void too_few_descriptors_are_nobody_s_end(void **state)
 {
     static const fault_t faults[] = {
-        {"none left", 2, 200, none_is_left, NULL, PIPC_ERR_SYSTEM, "Too many open files",
-         "not there"},
-        {"none left, first", 0, 200, none_is_left, NULL, PIPC_ERR_SYSTEM, "Too many open files",
-         "not there"},
-        {"one left", 2, 200, one_is_left, NULL, PIPC_ERR_SYSTEM, "Too many open files",
-         "has ended"},
-        {"one left, in time", 2, 0, one_is_left, NULL, PIPC_ERR_SYSTEM, "Too many open files",
-         "not there"},
+        {.name = "none left",
+         .rank = 2,
+         .late_ms = 200,
+         .befall = none_is_left,
+         .status = PIPC_ERR_SYSTEM,
+         .words = "Too many open files",
+         .never = "not there"},
+        {.name = "none left, first",
+         .rank = 0,
+         .late_ms = 200,
+         .befall = none_is_left,
+         .status = PIPC_ERR_SYSTEM,
+         .words = "Too many open files",
+         .never = "not there"},
+        {.name = "one left",
+         .rank = 2,
+         .late_ms = 200,
+         .befall = one_is_left,
+         .status = PIPC_ERR_SYSTEM,
+         .words = "Too many open files",
+         .never = "has ended"},
+        {.name = "one left, in time",
+         .rank = 2,
+         .befall = one_is_left,
+         .status = PIPC_ERR_SYSTEM,
+         .words = "Too many open files",
+         .never = "not there"},
     };
 
     (void)state;
@@ -173,14 +209,43 @@ static void no_plan(void)
 static void what_one_rank_is_asked_for_in_vain_all_hear(void **state)
 {
     static const fault_t faults[] = {
-        {"path", 1, 0, no_path, NULL, PIPC_ERR_INVALID, "PCIE_IPC_PATH=bogus", NULL},
-        {"nodes", 0, 0, no_nodes, NULL, PIPC_ERR_INVALID, "PCIE_IPC_NODES=bogus", NULL},
-        {"sms", 2, 0, no_number, NULL, PIPC_ERR_INVALID, "PCIE_IPC_SMS=bogus", NULL},
-        {"plan", 2, 0, no_plan, NULL, PIPC_ERR_INVALID, "bogus", NULL},
+        {.name = "path",
+         .rank = 1,
+         .befall = no_path,
+         .status = PIPC_ERR_INVALID,
+         .words = "PCIE_IPC_PATH=bogus"},
+        {.name = "nodes",
+         .rank = 0,
+         .befall = no_nodes,
+         .status = PIPC_ERR_INVALID,
+         .words = "PCIE_IPC_NODES=bogus"},
+        {.name = "sms",
+         .rank = 2,
+         .befall = no_number,
+         .status = PIPC_ERR_INVALID,
+         .words = "PCIE_IPC_SMS=bogus"},
+        {.name = "plan",
+         .rank = 2,
+         .befall = no_plan,
+         .status = PIPC_ERR_INVALID,
+         .words = "bogus"},
     };
 
     (void)state;
     MUST_FAIL(faults);
+}
+
+static void memory_that_can_not_be_is_refused(void **state)
+{
+    static const size_t sizes[] = {SIZE_MAX, SIZE_MAX / 2 + 1, ((size_t)1 << 40) + 1};
+    fault_t f = {
+        .name = "staging", .rank = 1, .status = PIPC_ERR_INVALID, .words = "staging_bytes"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        f.staging = sizes[i];
+        must_fail(&f, 1);
+    }
 }
 
 int main(void)
@@ -189,6 +254,7 @@ int main(void)
         cmocka_unit_test(who_waits_hears_of_a_rank_that_can_not_map_it),
         cmocka_unit_test(too_few_descriptors_are_nobody_s_end),
         cmocka_unit_test(what_one_rank_is_asked_for_in_vain_all_hear),
+        cmocka_unit_test(memory_that_can_not_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

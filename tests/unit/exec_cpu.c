@@ -225,10 +225,10 @@ static void staging_that_is_too_small_is_refused(void **state)
 
     (void)state;
     assert_int_equal(pipc__control_create(&ctl, &h, &err), PIPC_OK);
-    assert_int_equal(pipc__exec_cpu.create(&x, ctl, 4096, handle, &place, &err), PIPC_OK);
+    assert_int_equal(pipc__exec_cpu.create(&x, ctl, 5000, handle, &place, &err), PIPC_OK);
     assert_int_equal(pipc__plan_make(&plan, PIPC__TWO_SHOT, 16, &err), PIPC_OK);
     assert_int_equal(pipc__exec_cpu.prepare(x, plan, &err), PIPC_ERR_INVALID);
-    assert_non_null(strstr(err.text, "staging of"));
+    assert_non_null(strstr(err.text, "staging of 5000 bytes")); /* what was given */
     pipc__plan_free(plan);
     pipc__exec_cpu.destroy(x);
     pipc__control_destroy(ctl);
@@ -241,6 +241,8 @@ static void a_foreign_or_dead_process_is_not_mapped(void **state)
     pipc__error_t err;
 
     (void)state;
+    assert_int_equal(pipc__segment_create(&own, SIZE_MAX - 100, &h, &err), PIPC_ERR_NOMEM);
+    pipc__segment_close(&own);
     assert_int_equal(pipc__segment_create(&own, 100, &h, &err), PIPC_OK);
     assert_true(pipc__segment_is_own(&h));
     wrong = h;
