@@ -129,8 +129,16 @@ pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc_
     char *text;
 
     *source = (pipc__source_t){PIPC__SOURCE_SYSROOT, path};
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    bool there = stat(path, &st) == 0;
+    if (there && S_ISDIR(st.st_mode))
         return PIPC_OK;
+    /* What is read here would be gone when the tree is read. */
+    if (there && !S_ISREG(st.st_mode))
+        return pipc__fail(
+            err, PIPC_ERR_INVALID,
+            "%s: no regular file, so that it is not looked into; name its kind, as in "
+            "topo-json:%s",
+            path, path);
     status = pipc__text_read(&text, path, &len, err);
     if (status)
         return status;

@@ -59,7 +59,8 @@ pipc_status_t pipc__topo_load(pipc__topo_t **topo, const pipc__source_t *source,
 
 /* What kind of source a path is, by what it holds, for words like those of --compare A B: a folder
  * is a captured machine; a file is hwloc's XML, NCCL's XML, nvidia-smi's matrix, a dump, lspci's
- * tree or our JSON. *source borrows @path. PIPC_ERR_INVALID when it is none of them. */
+ * tree or our JSON. *source borrows @path. PIPC_ERR_INVALID when it is none of them, and of a pipe,
+ * which can be read once only. */
 pipc_status_t pipc__source_guess(pipc__source_t *source, const char *path, pipc__error_t *err);
 
 /* The exit status for a pipc__topo_load() that returned @st: 64 for a wrong synthetic line, 1 for

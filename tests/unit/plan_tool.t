@@ -146,6 +146,10 @@ is '--topo KIND:TEXT' "$status" 0
 echo nonsense >nonsense.txt
 refused 2 'nonsense.txt' --topo nonsense.txt
 refused 2 'nowhere.xml' --topo nowhere.xml
+"$PIPC_BUILDDIR/pcie-ipc-topo" --synthetic "$two" --json >topo.json
+refused 2 'name its kind, as in topo-json:/dev/fd' --topo <(cat topo.json)
+run --topo topo-json:<(cat topo.json)
+is 'a pipe whose kind is named is read' "$status $(sed -n 's/^plan  *\([a-z-]*\),.*/\1/p' out)" '0 island'
 refused 64 'character' --topo '[sw:4gpus]'
 refused 64 'one machine at a time' --topo "$two" --synthetic "$two"
 refused 64 'ranks' --topo '[2core]'

@@ -266,6 +266,9 @@ static void a_file_tells_what_it_is(void **state)
     put_topo_file("hello\n", 6);
     assert_int_equal(pipc__source_guess(&source, topo_file, &err), PIPC_ERR_INVALID);
     assert_int_equal(pipc__source_guess(&source, "/nonexistent", &err), PIPC_ERR_SYSTEM);
+    /* A pipe is empty when it is read again. */
+    assert_int_equal(pipc__source_guess(&source, "/dev/null", &err), PIPC_ERR_INVALID);
+    assert_non_null(strstr(err.text, "name its kind, as in topo-json:/dev/null"));
 }
 
 static void noise_dump(void **state)

@@ -74,6 +74,13 @@ static void exit_status_and_errors(void **state)
         {"--compare=synthetic:[gpu] synthetic:[gpu]", 0, "no change"},
         {"--compare=synthetic:[gpu] --synthetic=[gpu]", 0, "no change"},
         {"--compare=synthetic:[2gpu] synthetic:[gpu]", 1, "0000:02:00.0: is gone"},
+        {"--synthetic=[gpu] --json | $PIPC_BUILDDIR/pcie-ipc-topo --compare=/dev/stdin "
+         "synthetic:[gpu] 2>&1",
+         2,
+         "/dev/stdin: no regular file, so that it is not looked into; name its kind, as in topo"},
+        {"--synthetic=[gpu] --json | $PIPC_BUILDDIR/pcie-ipc-topo --compare=topo-json:/dev/stdin "
+         "synthetic:[gpu]",
+         0, "no change"},
         {"--compare=/nonexistent synthetic:[gpu]", 2, "pcie-ipc-topo: /nonexistent: "},
         {"--compare=synthetic:[gpu synthetic:[gpu]", 2, "synthetic topology \"[gpu\": character"},
         {"--compare=synthetic:[gpu] synthetic:[gpu] >/dev/full", 2, "pcie-ipc-topo: output"},
