@@ -1,6 +1,7 @@
 /* base/ini.c - see ini.h */
 #include "runtime/base/ini.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ini.h>
@@ -56,24 +57,52 @@ static pipc_status_t judge_lengths(const char *from, const char *text, pipc__err
     return PIPC_OK;
 }
 
+/* The text without the blanks that lines begin with; the caller frees it. inih takes an indented
+ * line for more of the key above it, which was then the one that an error named. */
+static char *without_indent(const char *text)
+{
+    char *lines = malloc(strlen(text) + 1), *to = lines;
+    bool begins = true;
+
+    if (!lines)
+        return NULL;
+    for (; *text; text++) {
+        if (begins && *text != '\n' && isspace((unsigned char)*text))
+            continue;
+        begins = *text == '\n';
+        *to++ = *text;
+    }
+    *to = '\0';
+    return lines;
+}
+
+static pipc_status_t parse_lines(const char *from, const char *lines, parse_t *p,
+                                 pipc__error_t *err)
+{
+    /* The form first: inih goes on after a line that it cannot read, and then takes keys for those
+     * of another section. */
+    int number = ini_parse_string(lines, skip, NULL);
+
+    if (number)
+        return pipc__fail(err, PIPC_ERR_INVALID,
+                          "%s: line %d: neither \"[section]\" nor \"key = value\"", from, number);
+    number = ini_parse_string(lines, hand_over, p);
+    return number ? pipc__fail(err, PIPC_ERR_INVALID, "%s: line %d: %s", from, number, p->why)
+                  : PIPC_OK;
+}
+
 pipc_status_t pipc__ini_text(const char *from, const char *text, pipc__ini_take_t *take, void *arg,
                              pipc__error_t *err)
 {
     parse_t p = {.take = take, .arg = arg};
     pipc_status_t st = judge_lengths(from, text, err);
-    int number;
+    char *lines = st ? NULL : without_indent(text);
 
-    if (st)
-        return st;
-    /* The form first: inih goes on after a line that it cannot read, and then takes keys for those
-     * of another section. */
-    number = ini_parse_string(text, skip, NULL);
-    if (number)
-        return pipc__fail(err, PIPC_ERR_INVALID,
-                          "%s: line %d: neither \"[section]\" nor \"key = value\"", from, number);
-    number = ini_parse_string(text, hand_over, &p);
-    return number ? pipc__fail(err, PIPC_ERR_INVALID, "%s: line %d: %s", from, number, p.why)
-                  : PIPC_OK;
+    if (!st)
+        st = lines ? parse_lines(from, lines, &p, err)
+                   : pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", from);
+    free(lines);
+    return st;
 }
 
 bool pipc__ini_number(const char *text, long least, long most, int *out)

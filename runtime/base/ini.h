@@ -19,8 +19,8 @@ typedef bool pipc__ini_take_t(void *arg, const char *section, const char *key, c
                               char *why, size_t cap);
 
 /* Hand each key of the text to @take, in their order, up to the first that is wrong. What is not of
- * the form "[section]" or "key = value" is found before any is handed over. @from is the text's
- * name in errors, "from: line 3: why". */
+ * the form "[section]" or "key = value" is found before any is handed over; either may be indented.
+ * @from is the text's name in errors, "from: line 3: why". */
 pipc_status_t pipc__ini_text(const char *from, const char *text, pipc__ini_take_t *take, void *arg,
                              pipc__error_t *err);
 

@@ -289,6 +289,8 @@ static void what_limits_do(void **state)
         const char *judged;
     } cases[] = {
         {"nothing said", "", false, "drain 001 005 003 016 017"},
+        {"indented", "  [severity]\n  PCI001 = warn\n\t; and more\n\tPCI005 = note", false,
+         "warn 001 005 003 016 017"},
         {"milder", "[severity]\nPCI001 = warn\nPCI005 = note", false, "warn 001 005 003 016 017"},
         {"off", "[severity]\nPCI001 = off\nPCI003 = ok\nPCI016 = off", false, "warn 005 017"},
         {"harder", "[severity]\nPCI001 = note\nPCI005 = drain\nPCI017 = warn", false,
