@@ -34,4 +34,16 @@ ok '--with-ucx=DIR takes what is there, here one too old' refused 'error: --with
     --with-ucx="$test_dir/old"
 
 ok '--disable-shared' refused 'error: --disable-shared: .* --enable-static' --disable-shared
+
+# pages OPTION...: the manuals that make would install, after configure with these
+pages() {
+    mkdir build && (cd build && "$top/configure" --quiet --without-cuda "$@" >/dev/null 2>&1 && make -n install-man DESTDIR=/nowhere) |
+        grep -o '[a-z_-]*\.[1-8]' | sort -u
+    rm -r build
+}
+if [ -e "$top/Makefile.in" ]; then
+    pages --without-slurm >list
+    like 'manuals are installed without Slurm' "$(cat list)" '^pcie-ipc-topo\.1$'
+    unlike "but not the plugin's" "$(cat list)" '^spank_pcie_ipc\.8$'
+fi
 done_testing
