@@ -29,6 +29,9 @@ like 'the refusal lists the types' "$(cat err)" 'one of float, half, int32,.* al
 usage --peer nccl:moon
 like "the refusal lists NCCL's variants" "$(cat err)" 'host.*best.*ring-ll128.*tree.*symmetric'
 ok '--help succeeds' "$bench" --help
+is '--help names every protocol that the refusal does' \
+    "$("$bench" --help | sed -n 's/.* \(simple, .*\) for every call.*/\1/p' | tr -d ',' | xargs -n1 | grep -v '^or$' | sort | xargs)" \
+    "$("$bench" --proto moon 2>&1 | sed -n 's/.*one of \(.*\); see.*/\1/p' | tr -d ',' | xargs -n1 | grep -vx 'auto\|or\|all' | sort | xargs)"
 is '--version names the program' "$("$bench" --version | cut -d ' ' -f 1)" pcie-ipc-bench
 
 done_testing
