@@ -70,6 +70,7 @@ END
 refused 1 'rank 0.*step 0.*waits for ever' --plan-file stuck.json --check
 refused 1 'rank 0, stage 0, round 0, step 0 waits for ever' --plan-file stuck.json --topo "$two"
 refused 2 'nowhere.json' --plan-file nowhere.json --check
+refused 1 '/dev/null: line' --plan-file /dev/null --check
 for collective in reduce-scatter all-gather; do
     run --topo "$two" --collective "$collective" --check --plan two-shot
     like "$collective is checked, too" "$status $(cat out)" "^0 two-shot, $collective, 8 ranks: right"
