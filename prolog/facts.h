@@ -139,6 +139,7 @@ typedef struct pipc__facts {
     bool excerpt;                       /* what is not in it may be there all the same */
     char aspm_policy[PIPC__POLICY_MAX]; /* the kernel's; "": unknown */
     bool log;                           /* a kernel's log was read, or lines of one */
+    bool log_unread;                    /* there is one that could not be read */
     pipc__event_t *event;               /* in order of their first line */
     int events;
     enum { PIPC__NVML_UNASKED, PIPC__NVML_SILENT, PIPC__NVML_ANSWERED } nvml;

@@ -98,17 +98,45 @@ static pipc_status_t take_ring(pipc__kernel_log_t *log, int fd, pipc__error_t *e
     return st;
 }
 
-static pipc_status_t take_file(pipc__kernel_log_t *log, const char *path, pipc__error_t *err)
+/* The end of a file, from where a line begins: what is said last is so now. NULL, with errno, when
+ * it cannot be read. */
+static char *read_end(int fd, off_t size, size_t *len)
 {
-    pipc__error_t unread;
+    off_t from = size > BYTES_MAX ? size - BYTES_MAX : 0;
+    char *text = malloc((size_t)(size - from) + 1);
+    ssize_t n = 1;
+
+    *len = 0;
+    while (text && n > 0 && *len < (size_t)(size - from)) {
+        n = pread(fd, text + *len, (size_t)(size - from) - *len, from + (off_t)*len);
+        *len += n > 0 ? (size_t)n : 0;
+    }
+    if (text && n < 0) {
+        free(text);
+        return NULL;
+    }
+    const char *line = text && from > 0 ? memchr(text, '\n', *len) : NULL;
+    if (line) {
+        *len -= (size_t)(line + 1 - text);
+        memmove(text, line + 1, *len);
+    }
+    return text;
+}
+
+static pipc_status_t take_file(pipc__kernel_log_t *log, int fd, off_t size, pipc__error_t *err)
+{
     pipc_status_t st = PIPC_OK;
     size_t len;
-    char *text;
 
-    if (pipc__text_read(&text, path, &len, &unread))
-        return unread.status == PIPC_ERR_NOMEM
-                   ? pipc__fail(err, PIPC_ERR_NOMEM, "%s: out of memory", path)
-                   : PIPC_OK;
+    errno = 0;
+    char *text = read_end(fd, size, &len);
+    if (!text && errno == ENOMEM)
+        return pipc__fail(err, PIPC_ERR_NOMEM, "a kernel's log: out of memory");
+    if (!text) {
+        log->facts->log_unread = true;
+        return PIPC_OK;
+    }
+    log->facts->log = true;
     pipc__text_clean(text, len);
     for (char *line = text, *next; !st && line; line = next) {
         next = strchr(line, '\n');
@@ -140,8 +168,7 @@ pipc_status_t pipc__facts_log(pipc__facts_t *facts, const char *root, pipc__erro
             facts->log = true;
             st = take_ring(&log, fd, err);
         } else if (is && S_ISREG(s.st_mode)) {
-            facts->log = true;
-            st = take_file(&log, path, err);
+            st = take_file(&log, fd, s.st_size, err);
         }
         close(fd);
     }

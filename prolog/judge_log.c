@@ -178,6 +178,10 @@ static void judge_event(judge_t *j, const pipc__event_t *e)
 
 void pipc__judge_events(judge_t *j)
 {
+    if (j->facts->log_unread && !j->facts->log)
+        pipc__judge_advise(j, PIPC__CODE_LOG, PIPC__SEV_UNKNOWN, NULL,
+                           "see why, and look at dmesg yourself", "",
+                           "the kernel's log could not be read");
     for (int i = 0; i < j->facts->events && !j->status; i++)
         judge_event(j, &j->facts->event[i]);
 }

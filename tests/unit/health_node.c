@@ -1,12 +1,14 @@
 /* tests/unit/health_node.c - what a machine says beside its links: ASPM's policy, the AER service,
  * the IOMMU, the size of BARs, the kernel's log; read from captured machines and judged
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +22,18 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 static char seen[192]; /* by the first finding */
+static bool unreadable;
+
+/* A disk that fails, or a file on a server that is gone. */
+ssize_t __real_pread(int fd, void *buf, size_t n, off_t at);
+ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t at);
+ssize_t __wrap_pread(int fd, void *buf, size_t n, off_t at)
+{
+    if (!unreadable)
+        return __real_pread(fd, buf, n, at);
+    errno = EIO;
+    return -1;
+}
 
 /* "VERDICT object:code ..." as people see it, without the idle speed of the tree's GPUs */
 static void assert_seen(const char *want)
@@ -303,6 +317,40 @@ static void logs(void **state)
     }
 }
 
+/* Of a long one the end is read. */
+static void a_long_log(void **state)
+{
+    static const char last[] = "4,12,9000000,-;NVRM: Xid (PCI:0000:01:00): 48, pid=1, DBE\n";
+    char filler[128];
+    size_t size = 17 << 20, n = 0;
+    char *text = malloc(size + sizeof(last));
+
+    (void)state;
+    assert_non_null(text);
+    tree_gpu(1, 16);
+    int line = snprintf(filler, sizeof(filler), "4,1,1,-;usb 1-1: reset %060d\n", 1);
+    n = (size_t)sprintf(text, "4,11,7000000,-;NVRM: GPU 0000:01:00.0: RmInitAdapter failed!\n");
+    for (; n + (size_t)line < size; n += (size_t)line)
+        memcpy(text + n, filler, (size_t)line);
+    memcpy(text + n, last, sizeof(last) - 1);
+    tree_put("kmsg", text, n + sizeof(last) - 1);
+    free(text);
+    assert_seen("warn 0000:01:00.0:PCI023");
+    assert_string_equal(seen, "the log has Xid 48 (double bit ECC error), last 9 s after boot");
+}
+
+/* What is there and cannot be read is not taken for clean. */
+static void a_log_that_cannot_be_read(void **state)
+{
+    (void)state;
+    tree_gpu(1, 16);
+    put("kmsg", "4,11,7000000,-;" REPORT);
+    unreadable = true;
+    assert_seen("unknown node:PCI019");
+    unreadable = false;
+    assert_string_equal(seen, "the kernel's log could not be read");
+}
+
 /* A user may name his program, and its file, as he likes; and it crashes, and the kernel tells so.
  */
 static void names_in_a_log_report_nothing(void **state)
@@ -387,6 +435,8 @@ int main(void)
         IN_TREE(bar_of_one_gpu),
         IN_TREE(power_state_by_its_file),
         IN_TREE(logs),
+        IN_TREE(a_long_log),
+        IN_TREE(a_log_that_cannot_be_read),
         IN_TREE(names_in_a_log_report_nothing),
         IN_TREE(logs_that_are_none),
         IN_TREE(a_prolog_reads_no_log),

@@ -379,6 +379,7 @@ tests_unit_health_text_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_health_text_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_node_SOURCES = tests/unit/health_node.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_node_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_health_node_LDFLAGS = -Wl,--wrap=pread
 tests_unit_health_node_LDADD = libpipc-gate.la $(CMOCKA_LIBS)
 tests_unit_health_nvml_SOURCES = tests/unit/health_nvml.c tests/unit/health_tree.c tests/unit/health_tree.h
 tests_unit_health_nvml_CFLAGS = $(UNIT_CFLAGS)
