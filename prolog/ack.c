@@ -23,10 +23,10 @@ void pipc__acks_free(pipc__acks_t *acks)
 
 static void digest_of(const pipc__finding_t *f, char out[PIPC__DIGEST_MAX])
 {
-    const char *const parts[] = {pipc__codes[f->code].name, f->object, f->seen};
+    const char *const parts[] = {pipc__codes[f->code].name, f->object, f->seen, f->event};
     uint64_t hash = PIPC__HASH_INIT;
 
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && (i < 3 || *parts[i]); i++)
         hash = pipc__hash(hash, parts[i], strlen(parts[i]) + 1);
     snprintf(out, PIPC__DIGEST_MAX, "%016" PRIx64, hash);
 }

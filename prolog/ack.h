@@ -7,7 +7,8 @@
  *     reason = of the riser that was replaced
  *
  * A section is of one finding, by what it says: when it says anything else, as of one more error,
- * it counts again. Never of a fault that is there now: pipc__code_entry_t.past.
+ * it counts again; so does a fatal error of another boot. Never of a fault that is there now:
+ * pipc__code_entry_t.past.
  */
 #ifndef PIPC_PROLOG_ACK_H
 #define PIPC_PROLOG_ACK_H
@@ -22,7 +23,7 @@
 #define PIPC__ACK_REASON_MAX 100
 
 typedef struct pipc__ack {
-    char digest[PIPC__DIGEST_MAX]; /* of code, object and what was seen */
+    char digest[PIPC__DIGEST_MAX]; /* of code, object, what was seen, and which event */
     int code;                      /* pipc__code_t */
     char object[PIPC__FACT_NAME_MAX], seen[160], reason[PIPC__ACK_REASON_MAX];
     unsigned int had; /* for the reader: a bit for each key */

@@ -13,6 +13,7 @@
 
 #define PIPC__FACT_NAME_MAX 48
 #define PIPC__POLICY_MAX 24
+#define PIPC__BOOT_MAX 40
 
 typedef enum pipc__answer {
     PIPC__ANSWERS,
@@ -140,6 +141,7 @@ typedef struct pipc__facts {
     char aspm_policy[PIPC__POLICY_MAX]; /* the kernel's; "": unknown */
     bool log;                           /* a kernel's log was read, or lines of one */
     bool log_unread;                    /* there is one that could not be read */
+    char boot[PIPC__BOOT_MAX];          /* whose log it is; "": not told */
     pipc__event_t *event;               /* in order of their first line */
     int events;
     enum { PIPC__NVML_UNASKED, PIPC__NVML_SILENT, PIPC__NVML_ANSWERED } nvml;

@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "prolog/kernel_log.h"
+#include "runtime/base/file.h"
 #include "runtime/topo/text.h"
 
 #define RECORD_MAX 8192 /* the kernel's own limit */
@@ -157,6 +158,8 @@ pipc_status_t pipc__facts_log(pipc__facts_t *facts, const char *root, pipc__erro
     char path[PATH_MAX];
     struct stat s;
 
+    if (!pipc__file_line(root, facts->boot, sizeof(facts->boot), "proc/sys/kernel/random/boot_id"))
+        facts->boot[0] = '\0';
     for (size_t i = 0; i < 2 && !st && !facts->log; i++) {
         if (snprintf(path, sizeof(path), "%s/%s", root, names[i]) >= (int)sizeof(path))
             return PIPC_OK;

@@ -45,6 +45,9 @@ void pipc__judge_advise(judge_t *j, pipc__code_t code, pipc__severity_t most, co
     snprintf(x.object, sizeof(x.object), "%s", f ? f->name : "node");
     snprintf(x.expected, sizeof(x.expected), "%s", expected ? expected : "");
     snprintf(x.remedy, sizeof(x.remedy), "%s", advice ? advice : remedy(j, code));
+    /* A record is read in the boot after the error, and tells no time. */
+    if (code == PIPC__CODE_RECORD)
+        snprintf(x.event, sizeof(x.event), "%s", j->facts->boot);
     j->status = pipc__findings_add(j->out, &x, j->err);
 }
 

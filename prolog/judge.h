@@ -18,6 +18,8 @@ typedef struct pipc__finding {
     char seen[192];                   /* "link is x8" */
     char expected[192];               /* "x16"; "" where nothing can be said */
     char remedy[128];
+    char event[PIPC__BOOT_MAX]; /* of what is the same in the same words at every time: which; or ""
+                                 */
 } pipc__finding_t;
 
 typedef struct pipc__findings {

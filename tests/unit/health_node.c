@@ -15,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "prolog/ack.h"
 #include "prolog/check.h"
 #include "prolog/facts_parts.h"
 #include "tests/unit/health_tree.h"
@@ -351,6 +352,33 @@ static void a_log_that_cannot_be_read(void **state)
     assert_string_equal(seen, "the kernel's log could not be read");
 }
 
+/* The same port in the same words, after another crash: what was acknowledged was the one before.
+ */
+static void a_crash_and_the_next(void **state)
+{
+    static const char *const boots[] = {"a\n", "a\n", "b\n"};
+    const pipc__machine_t source = {.sysroot = tree, .all = true};
+    pipc__acks_t acks = {.n = 0};
+
+    (void)state;
+    tree_gpu(1, 16);
+    put("kmsg", "3,1,1,-;{1}[Hardware Error]: event severity: fatal\n"
+                "3,2,2,-;{1}[Hardware Error]:   section_type: PCIe error\n"
+                "3,3,3,-;{1}[Hardware Error]:   device_id: 0000:00:01.0\n"
+                "3,4,4,-;{1}[Hardware Error]:   aer_uncor_status: 0x4000, aer_uncor_mask: 0x0\n");
+    for (int i = 0; i < 3; i++) {
+        pipc__findings_t f;
+        put("proc/sys/kernel/random/boot_id", boots[i]);
+        assert_int_equal(pipc__check(&source, &f, NULL), PIPC_OK);
+        assert_int_equal(f.list[0].code, PIPC__CODE_RECORD);
+        assert_int_equal(pipc__acks_apply(&acks, &f, NULL), PIPC_OK);
+        assert_int_equal(f.verdict, i == 1 ? PIPC__NOTE : PIPC__DRAIN);
+        assert_int_equal(i == 1 || pipc__acks_add(&acks, &f.list[0], "replaced"), true);
+        pipc__findings_free(&f);
+    }
+    pipc__acks_free(&acks);
+}
+
 /* A user may name his program, and its file, as he likes; and it crashes, and the kernel tells so.
  */
 static void names_in_a_log_report_nothing(void **state)
@@ -436,6 +464,7 @@ int main(void)
         IN_TREE(power_state_by_its_file),
         IN_TREE(logs),
         IN_TREE(a_long_log),
+        IN_TREE(a_crash_and_the_next),
         IN_TREE(a_log_that_cannot_be_read),
         IN_TREE(names_in_a_log_report_nothing),
         IN_TREE(logs_that_are_none),
