@@ -48,7 +48,7 @@ bool pipc__inside_card(const pipc__facts_t *facts, const pipc__fact_t *f)
     const pipc__fact_t *p = parent_of(facts, f);
 
     return p && p->vendor == f->vendor && (f->vendor == VENDOR_AMD || f->vendor == VENDOR_INTEL) &&
-           p->link.port == PIPC__EXPRESS_DOWNSTREAM;
+           pipc__port_type(facts, p) == PIPC__EXPRESS_DOWNSTREAM;
 }
 
 void pipc__place(const pipc__facts_t *facts, const pipc__fact_t *f, char out[PIPC__PLACE_MAX])
