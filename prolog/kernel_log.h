@@ -18,7 +18,8 @@ typedef struct pipc__kernel_record {
 typedef struct pipc__kernel_log {
     pipc__facts_t *facts; /* where events go */
     pipc__kernel_record_t record;
-    pipc__event_kind_t kind;          /* of the last error that was reported */
+    pipc__event_kind_t kind;          /* of the last error that was reported ... */
+    char whose[PIPC__FACT_NAME_MAX];  /* ... and of which device; or "" */
     char nvidia[PIPC__FACT_NAME_MAX]; /* the GPU of a report of several lines, or "" */
     /* An error that was announced, and whose details should follow; "" or whose. */
     char announced[PIPC__FACT_NAME_MAX];

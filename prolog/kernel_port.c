@@ -71,6 +71,12 @@ static bool announced(pipc__kernel_log_t *log, const char *line)
     return true;
 }
 
+static void set_kind(pipc__kernel_log_t *log, const char *name, pipc__event_kind_t kind)
+{
+    log->kind = kind;
+    snprintf(log->whose, sizeof(log->whose), "%s", name);
+}
+
 static bool bus_error(pipc__kernel_log_t *log, const char *line)
 {
     static const char words[] = "PCIe Bus Error: severity=";
@@ -80,11 +86,26 @@ static bool bus_error(pipc__kernel_log_t *log, const char *line)
     if (!severity || !pipc__kernel_name(line, name))
         return false;
     log->announced[0] = '\0';
-    log->kind = kind_of(severity + strlen(words));
+    set_kind(log, name, kind_of(severity + strlen(words)));
     pipc__event_t *e = pipc__kernel_count(log, name, log->kind, 0);
     if (e && pipc__kernel_of_companion(line))
         e->companion = true;
     return true;
+}
+
+/* The line before it is lost, in which the error's kind is: what was announced of it, or what the
+ * bits look like. It counts by this one. */
+static void count_headless(pipc__kernel_log_t *log, const char *name, uint32_t status)
+{
+    pipc__event_kind_t kind =
+        status & ~(uint32_t)CORRECTED_ALONE ? PIPC__EVENT_UNCORRECTED : PIPC__EVENT_CORRECTED;
+
+    if (strcmp(log->announced, name) == 0) {
+        kind = log->announced_kind;
+        log->announced[0] = '\0';
+    }
+    set_kind(log, name, kind);
+    pipc__kernel_count(log, name, kind, 0);
 }
 
 /* "error status/mask=00000001/00002000", of the error that was reported before */
@@ -98,6 +119,8 @@ static bool bus_status(pipc__kernel_log_t *log, const char *line)
     const char *slash = strrchr(line, '/');
     if (slash[1] != 'm') /* cut before the mask, the last one is that of "status/mask" */
         mask = (uint32_t)strtoul(slash + 1, NULL, 16);
+    if (strcmp(log->whose, name) != 0 || strcmp(log->announced, name) == 0)
+        count_headless(log, name, status);
     pipc__kernel_bits(pipc__kernel_event(log, name, log->kind, 0), status & ~mask);
     return true;
 }
@@ -109,7 +132,8 @@ static bool bus_bit(pipc__kernel_log_t *log, const char *line)
     unsigned int bit;
     int end = 0;
 
-    if (log->facts->events == 0 || !pipc__kernel_name(line, name)) /* most lines end here */
+    if (log->facts->events == 0 || !pipc__kernel_name(line, name) ||
+        strcmp(log->whose, name) != 0) /* most lines end here */
         return false;
     const char *at = strstr(line, name), *open = at ? strchr(at, '[') : NULL;
     if (!open || sscanf(open, "[%2u] %n", &bit, &end) != 1 || end == 0 || bit > 31 ||
@@ -138,7 +162,7 @@ static bool firmware_status(pipc__kernel_log_t *log, const char *line)
     status &= ~mask;
     bool mild = strcmp(log->record.device, name) == 0 ? log->record.severity == PIPC__RECORD_MILD
                                                       : !(status & ~(uint32_t)CORRECTED_ALONE);
-    log->kind = mild ? PIPC__EVENT_CORRECTED : PIPC__EVENT_UNCORRECTED;
+    set_kind(log, name, mild ? PIPC__EVENT_CORRECTED : PIPC__EVENT_UNCORRECTED);
     pipc__event_t *e = pipc__kernel_event(log, name, log->kind, 0);
     if (e && strcmp(log->record.device, name) != 0)
         e->count++;

@@ -63,6 +63,16 @@ static const said_t table[] = {
     {"the line of status is lost, bits are there",
      BUS("Correctable") "(Transmitter ID)\n" AER "   [ 8] Rollover\n" AER "   [ 0] RxErr\n",
      "warn 0000:16:02.0:PCI019", "the log has corrected errors: receiver error, replay rollover"},
+    {"the line before the status is lost: the kind is not that of another device's error",
+     "pcieport 0000:15:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction\n"
+     "pcieport 0000:15:00.0:   device [8086:2032] error status/mask=00100000/00000000\n" STATUS(
+         "00000040/00002000"),
+     "warn 0000:16:02.0:PCI019 0000:15:00.0:PCI019", "the log has corrected errors: bad TLP"},
+    {"... and not that of the error before, where another was announced",
+     BUS("Uncorrected (Non-Fatal)") "\n" STATUS("00100000/00000000") AER
+     "AER: Corrected error received: 0000:16:02.0\n" STATUS("00001000/00002000"),
+     "warn 0000:16:02.0:PCI019 0000:16:02.0:PCI019",
+     "the log has corrected errors: replay timeout"},
     {"of a sound driver", "snd_hda_intel 0000:41:00.1: PCIe Bus Error: severity=Correctable\n",
      "note 0000:41:00.1:PCI019", NULL},
     {"uncorrected, not told",
