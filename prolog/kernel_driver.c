@@ -35,12 +35,13 @@ static bool xid(pipc__kernel_log_t *log, const char *line)
     if (end == close + 2 || number < 1 || number > 9999 || n >= 32)
         return true;
     snprintf(text, sizeof(text), "%.*s%s", (int)n, at, memchr(at, '.', n) ? "" : ".0");
+    if (!pipc__pci_parse(text, &addr))
+        return true;
+    pipc__pci_format(addr, name);
     if (number == RECOVERY && strstr(end, "to 0x0 "))
-        return true; /* the GPU needs none any more */
-    if (pipc__pci_parse(text, &addr)) {
-        pipc__pci_format(addr, name);
+        pipc__kernel_forget(log, name, PIPC__EVENT_XID, RECOVERY); /* it needs none any more */
+    else
         pipc__kernel_count(log, name, PIPC__EVENT_XID, (int)number);
-    }
     return true;
 }
 

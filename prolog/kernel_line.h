@@ -39,6 +39,10 @@ pipc__event_t *pipc__kernel_count(pipc__kernel_log_t *log, const char *name,
 pipc__event_t *pipc__kernel_event(pipc__kernel_log_t *log, const char *name,
                                   pipc__event_kind_t kind, int xid);
 
+/* Nothing of this kind is so any more. */
+void pipc__kernel_forget(pipc__kernel_log_t *log, const char *name, pipc__event_kind_t kind,
+                         int xid);
+
 /* Bits of the status, masked ones aside; none where there is no event. */
 void pipc__kernel_bits(pipc__event_t *event, uint32_t bits);
 

@@ -88,6 +88,21 @@ pipc__event_t *pipc__kernel_count(pipc__kernel_log_t *log, const char *name,
     return e;
 }
 
+void pipc__kernel_forget(pipc__kernel_log_t *log, const char *name, pipc__event_kind_t kind,
+                         int xid)
+{
+    pipc__facts_t *facts = log->facts;
+    int kept = 0;
+
+    for (int i = 0; i < facts->events; i++) {
+        const pipc__event_t *e = &facts->event[i];
+        if (e->kind != kind || e->xid != xid || strcmp(e->name, name) != 0)
+            facts->event[kept++] = *e;
+    }
+    memset(&facts->event[kept], 0, sizeof(*facts->event) * (size_t)(facts->events - kept));
+    facts->events = kept;
+}
+
 void pipc__kernel_bits(pipc__event_t *event, uint32_t bits)
 {
     if (!event)

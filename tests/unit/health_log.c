@@ -214,6 +214,16 @@ static const said_t table[] = {
      "NVRM: Xid (PCI:0000:41:00): 154, GPU recovery action changed from 0x2 (Node Reboot Required) "
      "to 0x0 (None)\n",
      "note", NULL},
+    {"asked for a reset, and got it",
+     "NVRM: Xid (PCI:0000:42:00): 48, DBE\n"
+     "NVRM: Xid (PCI:0000:41:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU "
+     "Reset Required)\n"
+     "NVRM: Xid (PCI:0000:42:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU "
+     "Reset Required)\n"
+     "NVRM: Xid (PCI:0000:42:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) "
+     "to "
+     "0x0 (None)\n",
+     "warn 0000:42:00.0:PCI023 0000:41:00.0:PCI023", "the log has Xid 48 (double bit ECC error)"},
     {"an older driver", "NVRM: Xid (0000:41:00): 48, DBE\n", "warn 0000:41:00.0:PCI023", NULL},
     {"of a part of a GPU",
      "NVRM: Xid (PCI:0000:41:00 GPU-I:05 GPU-CI:00): 95, pid=812, Uncontained\n"
