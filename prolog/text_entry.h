@@ -15,12 +15,14 @@ typedef struct pipc__text_entry {
         PIPC__FLAGS_NONE,
         PIPC__FLAGS_STATUS,
         PIPC__FLAGS_MASK
-    } going_on; /* uncorrected errors, whose flags may go on in the next line */
-    bool vga;
-    bool present, down; /* a card is in a port's slot; its link is x0 */
-    bool virtual_bars;  /* those of its virtual functions follow */
-    bool relevant;      /* a GPU, what is beside it, a port, or a function whose ACS is told */
-    bool asked_only;    /* no line of its own yet, only a command that names it */
+    } going_on;                    /* uncorrected errors, whose flags may go on in the next line */
+    bool vga, virtual;             /* a virtual function */
+    bool present, down;            /* a card is in a port's slot; its link is x0 */
+    int vfs, vf_offset, vf_stride; /* its virtual functions, by SR-IOV; 0: none, or not told */
+    bool vf_off;                   /* ... are switched off */
+    bool virtual_bars;             /* those of its virtual functions follow */
+    bool relevant;   /* a GPU, what is beside it, a port, or a function whose ACS is told */
+    bool asked_only; /* no line of its own yet, only a command that names it */
     pipc__listed_as_t as;
 } pipc__text_entry_t;
 

@@ -90,6 +90,35 @@ static int64_t unmasked(int64_t status, int64_t mask)
     return status > 0 && mask > 0 ? status & ~mask : status;
 }
 
+static int routing_id(pipc__pci_addr_t a)
+{
+    return a.bus << 8 | a.device << 3 | a.function;
+}
+
+/* Is @v a virtual function of @f? It is the same card, no second one, and its registers of the link
+ * say nothing. */
+static bool is_virtual_of(const pipc__text_entry_t *v, const pipc__text_entry_t *f)
+{
+    if (f->vf_off || f->vfs < 1 || f->vf_offset < 1 || v->addr.domain < 0 ||
+        v->addr.domain != f->addr.domain)
+        return false;
+    int at = routing_id(v->addr) - routing_id(f->addr) - f->vf_offset;
+    int stride = f->vf_stride > 0 ? f->vf_stride : 1;
+    return at >= 0 && at % stride == 0 && at / stride < f->vfs;
+}
+
+static void leave_out_virtual(text_t *r)
+{
+    for (int f = 0; f < r->n; f++)
+        for (int v = 0; v < r->n && r->list[f].vfs > 0; v++)
+            if (v != f && is_virtual_of(&r->list[v], &r->list[f])) {
+                pipc__fact_t *fact = &r->list[v].fact;
+                fact->gpu = fact->nic = fact->companion = r->list[v].relevant = false;
+                r->list[v].as = PIPC__LISTED_OTHER;
+                r->list[v].virtual = true;
+            }
+}
+
 /* Functions of a GPU's card that are not its maker's words for it (AMD's audio); an AMD card's
  * switch where no more of the card is told (facts_sysfs.c does the same). */
 static void know_cards(text_t *r)
@@ -102,7 +131,7 @@ static void know_cards(text_t *r)
             e->as = PIPC__LISTED_OTHER;
         }
         for (int k = i - 1; k >= 0 && same_slot(r->list[k].addr, e->addr); k--)
-            if (r->list[k].fact.gpu && !e->fact.gpu)
+            if (r->list[k].fact.gpu && !e->fact.gpu && !e->virtual)
                 e->fact.companion = e->relevant = true;
         take_for_gpu(r, e);
         for (int k = 0; k < r->n && e->fact.link.port == PIPC__EXPRESS_UPSTREAM; k++)
@@ -180,6 +209,7 @@ pipc_status_t pipc__text_keep(pipc__text_entry_t *list, int n, pipc__facts_t *fa
     if (n > 0)
         qsort(list, (size_t)n, sizeof(*list), compare);
     find_parents(&r);
+    leave_out_virtual(&r);
     know_cards(&r);
     st = leave_out(&r, err);
     return st ? st : keep(&r, from, err);

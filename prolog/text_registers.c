@@ -278,6 +278,23 @@ static void take_bar(pipc__text_entry_t *e, const char *line)
     }
 }
 
+/* "IOVCtl: Enable+", "Initial VFs: 16, Total VFs: 16, Number of VFs: 16", "VF offset: 4, stride: 1"
+ */
+static void take_virtual(pipc__text_entry_t *e, const char *line)
+{
+    const char *at;
+    int offset, stride;
+
+    if ((at = after(line, "IOVCtl:")))
+        e->vf_off = strstr(at, "Enable-") != NULL;
+    if ((at = after(line, "Number of VFs:")))
+        e->vfs = atoi(at);
+    if ((at = after(line, "VF offset:")) && sscanf(at, "%5d, stride: %5d", &offset, &stride) == 2) {
+        e->vf_offset = offset;
+        e->vf_stride = stride;
+    }
+}
+
 /* "Bus: primary=00, secondary=41, subordinate=41" */
 static void take_bus(pipc__text_entry_t *e, const char *line)
 {
@@ -322,4 +339,5 @@ void pipc__text_registers(pipc__text_entry_t *e, const char *line)
     take_errors(e, line);
     take_bus(e, line);
     take_bar(e, line);
+    take_virtual(e, line);
 }

@@ -246,6 +246,20 @@ static const pasted_t pasted[] = {
     {"an empty slot", DEAD_PORT("PresDet-") CARD("51", FULL), "note 0000:51:00.0:PCI011"},
     {"a slot that a hypervisor invents", DEAD_PORT("PresDet+") "05:00.0 SCSI: Virtio\n",
      "note node:PCI013"},
+/* virtual functions */
+#define IOV(enable)                                                                                \
+    "\tCapabilities: [bcc v1] Single Root I/O Virtualization (SR-IOV)\n\t\tIOVCtl:\tEnable" enable \
+    " Migration- Interrupt- MSE+ ARIHierarchy+\n\t\tInitial VFs: 16, Total VFs: 16, Number of "    \
+    "VFs: 2, Function Dependency Link: 00\n\t\tVF offset: 4, stride: 1, Device ID: 20f1\n"
+    {"virtual functions are no GPUs of their own",
+     PORT(FULL) CARD("41", FULL) IOV("+") "41:00.4 3D controller: NVIDIA [10de:1db6]\n"
+                                          "41:00.5 3D controller: NVIDIA [10de:1db6]\n",
+     "ok"},
+    {"... of which there are two, and none where they are off",
+     CARD("41", FULL) IOV("+") "41:00.6 3D controller: NVIDIA [10de:1db6]\n" CARD("42", FULL)
+         IOV("-") "42:00.4 3D controller: NVIDIA [10de:1db6]\n",
+     "unknown 0000:41:00.6:PCI009 0000:42:00.4:PCI009 0000:41:00.0:PCI011 0000:41:00.6:PCI012 "
+     "0000:42:00.0:PCI011 0000:42:00.4:PCI012"},
     /* what is no matter of GPUs */
     {"a device of another kind is narrow, and has ACS",
      PORT(FULL) CARD("41", FULL) NARROW_PORT("42") "42:00.1 Memory controller: Microsemi\n"
