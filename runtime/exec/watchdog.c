@@ -28,17 +28,29 @@ struct pipc__watchdog {
     bool *done;         /* [n]; reported already */
 };
 
-/* Start time and state of a process from /proc/PID/stat (proc(5)); false when it is gone. The
+typedef struct stat_line {
+    char state;
+    long threads;
+    unsigned long long start;
+} stat_line_t;
+
+/* Of /proc/PID/stat (proc(5)); false with errno, ENOENT or ESRCH when the process is gone. The
  * command name may hold blanks and parentheses, so fields are counted behind the last one. */
-static bool read_stat(int pid, char *state, unsigned long long *start)
+static bool read_stat(int pid, stat_line_t *s)
 {
     char buf[1024];
 
     if (!pipc__file_read(NULL, buf, sizeof(buf), NULL, "proc/%d/stat", pid))
         return false;
     char *p = strrchr(buf, ')');
+    errno = EINVAL;
     return p && sscanf(p + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d "
-                              "%*d %*d %llu", state, start) == 2;
+                              "%ld %*d %llu", &s->state, &s->threads, &s->start) == 3;
+}
+
+static bool is_gone(int error)
+{
+    return error == ENOENT || error == ESRCH;
 }
 
 /* Of this process there is too little: that says nothing of the other one. */
@@ -49,7 +61,7 @@ static bool is_scarce(int error)
 
 static pipc_status_t fail_open(int pid, pipc__error_t *err)
 {
-    if (errno == ENOENT || errno == ESRCH)
+    if (is_gone(errno))
         return pipc__fail(err, PIPC_ERR_UNREACHABLE, "process %d is not there", pid);
     return pipc__fail(err, PIPC_ERR_SYSTEM, "process %d can't be watched: %s%s", pid,
                       strerror(errno), errno == EMFILE ? "; raise ulimit -n" : "");
@@ -57,12 +69,13 @@ static pipc_status_t fail_open(int pid, pipc__error_t *err)
 
 pipc_status_t pipc__watched_open(pipc__watched_t *w, int pid, pipc__error_t *err)
 {
-    char state;
+    stat_line_t s;
 
     *w = (pipc__watched_t){.pid = 0, .pidfd = -1};
     errno = ENOENT;
-    if (pid <= 0 || !read_stat(pid, &state, &w->start))
+    if (pid <= 0 || !read_stat(pid, &s))
         return fail_open(pid, err);
+    w->start = s.start;
 #ifdef SYS_pidfd_open
     w->pidfd = pipc__fd_keep((int)syscall(SYS_pidfd_open, pid, 0));
     if (w->pidfd < 0 && (errno == ESRCH || is_scarce(errno)))
@@ -72,15 +85,19 @@ pipc_status_t pipc__watched_open(pipc__watched_t *w, int pid, pipc__error_t *err
     return PIPC_OK;
 }
 
+/* Without pidfds: that it can't be read here (no descriptor is left) says nothing of it. A first
+ * thread that has ended is a zombie as well, as long as others run; with none it waits for its
+ * parent, which may never come. */
 bool pipc__watched_alive(const pipc__watched_t *w)
 {
     struct pollfd p = {w->pidfd, POLLIN, 0};
-    unsigned long long start;
-    char state;
+    stat_line_t s;
 
     if (w->pidfd >= 0)
         return poll(&p, 1, 0) <= 0;
-    return read_stat(w->pid, &state, &start) && start == w->start && state != 'Z' && state != 'X';
+    if (!read_stat(w->pid, &s))
+        return !is_gone(errno);
+    return s.start == w->start && !(strchr("ZX", s.state) && s.threads <= 1);
 }
 
 void pipc__watched_close(pipc__watched_t *w)

@@ -1,18 +1,24 @@
 /* tests/unit/control.c - pages of ranks: who is lost, who has only left, and what is said of it
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "runtime/base/file.h"
 #include "runtime/exec/control.h"
+#include "runtime/exec/watchdog.h"
 #include "tests/unit/ranks.h"
 
 #define MUST(cond)                                                                                 \
@@ -85,6 +91,83 @@ static void who_ends_in_the_last_gather_has_left(void **state)
     assert_int_equal(ranks_run(3, end_in_destroy, &met, 5), 0);
 }
 
+/* --- without pidfds --------------------------------------------------------------------------- */
+
+static void *go_on(void *arg)
+{
+    (void)arg;
+    pause();
+    return NULL;
+}
+
+/* A process whose first thread has ended, with another one or not. */
+static pid_t start_zombie(bool others)
+{
+    pid_t pid = fork();
+    pthread_t t;
+
+    if (pid)
+        return pid;
+    if (others && !pthread_create(&t, NULL, go_on, NULL))
+        pthread_exit(NULL);
+    _exit(0);
+}
+
+static void wait_for_zombie(pid_t pid)
+{
+    char text[256] = "";
+
+    for (int i = 0; i < 2000 && !strstr(text, ") Z "); i++) {
+        usleep(1000);
+        assert_true(pipc__file_read(NULL, text, sizeof(text), NULL, "proc/%d/stat", pid));
+    }
+    assert_non_null(strstr(text, ") Z "));
+}
+
+/* What is seen of the process by /proc alone. */
+static void watch_polling(pipc__watched_t *w, pid_t pid)
+{
+    assert_int_equal(pipc__watched_open(w, pid, &err), PIPC_OK);
+    if (w->pidfd >= 0)
+        close(w->pidfd);
+    w->pidfd = -1;
+}
+
+static void a_process_goes_on_with_any_thread(void **state)
+{
+    pipc__watched_t w;
+
+    (void)state;
+    for (int others = 0; others < 2; others++) {
+        pid_t pid = start_zombie(others);
+        wait_for_zombie(pid);
+        watch_polling(&w, pid);
+        bool alive = pipc__watched_alive(&w);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        assert_int_equal(alive, others);
+        assert_false(pipc__watched_alive(&w));
+    }
+}
+
+static void what_can_not_be_read_has_not_ended(void **state)
+{
+    struct rlimit none, old;
+    pipc__watched_t w;
+
+    (void)state;
+    watch_polling(&w, getpid());
+    assert_true(pipc__watched_alive(&w));
+    getrlimit(RLIMIT_NOFILE, &old);
+    none = (struct rlimit){0, old.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+    bool alive = pipc__watched_alive(&w);
+    setrlimit(RLIMIT_NOFILE, &old);
+    assert_true(alive);
+    w.start++; /* another process has its number by now */
+    assert_false(pipc__watched_alive(&w));
+}
+
 /* --- what the program has not ----------------------------------------------------------------- */
 
 static int live_without_standard_files(ranks_t *all, int rank, void *arg)
@@ -140,6 +223,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_ends_before_the_last_gather_is_lost),
         cmocka_unit_test(who_ends_in_the_last_gather_has_left),
+        cmocka_unit_test(a_process_goes_on_with_any_thread),
+        cmocka_unit_test(what_can_not_be_read_has_not_ended),
         cmocka_unit_test(standard_files_that_are_closed_stay_so),
         cmocka_unit_test(nonsense_in_an_abort_word_is_an_abort),
     };
