@@ -380,8 +380,17 @@ static bool gather_ready(void *arg)
     return atomic_load_explicit(&w->page->gathered, memory_order_acquire) >= w->sequence;
 }
 
+static pipc_status_t fail_gather(const pipc__control_t *ctl, pipc__error_t *err)
+{
+    char cause[PIPC__CAUSE_MAX];
+
+    return pipc__fail(err, pipc__control_state(ctl, NULL), "%s while the ranks met",
+                      pipc__control_cause(ctl, cause, sizeof(cause)));
+}
+
 /* Two buffers are enough: a rank publishes gather g + 2 only after it has seen everybody's g + 1,
- * and everybody published that after reading all of g. */
+ * and everybody published that after reading all of g. So one that has failed in a gather must not
+ * go on to the next ones: it would write over what others still read of g. */
 pipc_status_t pipc__control_gather(pipc__control_t *ctl, const void *mine, size_t bytes, void *all,
                                    pipc__error_t *err)
 {
@@ -390,6 +399,8 @@ pipc_status_t pipc__control_gather(pipc__control_t *ctl, const void *mine, size_
 
     if (bytes > PIPC__GATHER_MAX)
         return pipc__fail(err, PIPC_ERR_INTERNAL, "gather of %zu bytes", bytes);
+    if (aborted(own))
+        return fail_gather(ctl, err);
     if (bytes)
         memcpy(own->gather[g % 2], mine, bytes);
     atomic_store_explicit(&own->gathered, g, memory_order_release);
@@ -398,12 +409,8 @@ pipc_status_t pipc__control_gather(pipc__control_t *ctl, const void *mine, size_
             pipc__control_ring(ctl, r);
     for (int r = 0; r < ctl->size; r++) {
         struct gather_wait w = {page_of(ctl, r), g};
-        pipc_status_t st = pipc__control_wait(ctl, gather_ready, &w);
-        if (st) {
-            char cause[PIPC__CAUSE_MAX];
-            return pipc__fail(err, st, "%s while the ranks met",
-                              pipc__control_cause(ctl, cause, sizeof(cause)));
-        }
+        if (pipc__control_wait(ctl, gather_ready, &w))
+            return fail_gather(ctl, err);
         if (bytes)
             memcpy((char *)all + (size_t)r * bytes, w.page->gather[g % 2], bytes);
     }

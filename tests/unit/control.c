@@ -91,6 +91,32 @@ static void who_ends_in_the_last_gather_has_left(void **state)
     assert_int_equal(ranks_run(3, end_in_destroy, &met, 5), 0);
 }
 
+static int meet_after_the_end(ranks_t *all, int rank, void *arg)
+{
+    pipc__control_t *ctl = join(all, rank);
+    int mine = rank, got[PIPC__RANKS_MAX];
+
+    (void)arg;
+    MUST(ctl);
+    if (rank == 0) {
+        pipc__control_abort_why(ctl, PIPC_ERR_ABORTED, "that is why");
+        for (int i = 0; i < 3; i++) {
+            MUST(pipc__control_gather(ctl, &mine, sizeof(mine), got, &err) == PIPC_ERR_ABORTED);
+            MUST(strstr(err.text, "that is why"));
+        }
+        MUST(atomic_load(&pipc__control_page(ctl)->gathered) == 1);
+    }
+    ranks_gather(all, rank, NULL, 0, NULL);
+    pipc__control_destroy(ctl);
+    return 0;
+}
+
+static void who_has_failed_publishes_no_more(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(2, meet_after_the_end, NULL, 5), 0);
+}
+
 /* --- without pidfds --------------------------------------------------------------------------- */
 
 static void *go_on(void *arg)
@@ -223,6 +249,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_ends_before_the_last_gather_is_lost),
         cmocka_unit_test(who_ends_in_the_last_gather_has_left),
+        cmocka_unit_test(who_has_failed_publishes_no_more),
         cmocka_unit_test(a_process_goes_on_with_any_thread),
         cmocka_unit_test(what_can_not_be_read_has_not_ended),
         cmocka_unit_test(standard_files_that_are_closed_stay_so),
