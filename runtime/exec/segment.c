@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -115,6 +116,20 @@ static bool forget(const char *base, bool *foreign)
     return last;
 }
 
+/* A file beyond the limit of its size would end the program by SIGXFSZ. It is no file to the user,
+ * but Slurm hands on the limits of the shell that he started the job in. */
+static pipc_status_t check_limit(size_t bytes, pipc__error_t *err)
+{
+    struct rlimit most;
+
+    if (getrlimit(RLIMIT_FSIZE, &most) || most.rlim_cur == RLIM_INFINITY || bytes <= most.rlim_cur)
+        return PIPC_OK;
+    return pipc__fail(
+        err, PIPC_ERR_SYSTEM,
+        "shared segment of %zu bytes: the limit of file sizes is %llu; raise ulimit -f", bytes,
+        (unsigned long long)most.rlim_cur);
+}
+
 pipc_status_t pipc__segment_create(pipc__segment_t *seg, size_t bytes,
                                    pipc__segment_handle_t *handle, pipc__error_t *err)
 {
@@ -125,6 +140,9 @@ pipc_status_t pipc__segment_create(pipc__segment_t *seg, size_t bytes,
         return pipc__fail(err, PIPC_ERR_NOMEM, "a shared segment of %zu bytes is too large", bytes);
     size_t whole = PIPC__SEGMENT_HEAD + (bytes + page - 1) / page * page;
     *handle = (pipc__segment_handle_t){.bytes = whole, .pid = getpid(), .fd = -1};
+    pipc_status_t st = check_limit(whole, err);
+    if (st)
+        return st;
     if (getrandom(handle->nonce, sizeof(handle->nonce), 0) != sizeof(handle->nonce))
         return pipc__fail_errno(err, "getrandom");
     seg->fd = pipc__fd_keep(memfd_create("pcie-ipc", MFD_CLOEXEC | MFD_ALLOW_SEALING));
@@ -132,7 +150,7 @@ pipc_status_t pipc__segment_create(pipc__segment_t *seg, size_t bytes,
         return pipc__fail_errno(err, "memfd_create");
     if (fchmod(seg->fd, 0600) || ftruncate(seg->fd, (off_t)whole) ||
         fcntl(seg->fd, F_ADD_SEALS, SEALS) || !map(seg, seg->fd, whole)) {
-        pipc_status_t st = pipc__fail_errno(err, "shared segment of %zu bytes", whole);
+        st = pipc__fail_errno(err, "shared segment of %zu bytes", whole);
         pipc__segment_close(seg);
         return st;
     }

@@ -248,12 +248,34 @@ static void memory_that_can_not_be_is_refused(void **state)
     }
 }
 
+static void no_large_files(void)
+{
+    struct rlimit l = {1 << 20, 1 << 20};
+
+    setrlimit(RLIMIT_FSIZE, &l);
+}
+
+static void a_limit_of_files_is_named(void **state)
+{
+    static const fault_t faults[] = {
+        {.name = "files of 1 MB",
+         .rank = 1,
+         .befall = no_large_files,
+         .status = PIPC_ERR_SYSTEM,
+         .words = "ulimit -f"},
+    };
+
+    (void)state;
+    MUST_FAIL(faults);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_waits_hears_of_a_rank_that_can_not_map_it),
         cmocka_unit_test(too_few_descriptors_are_nobody_s_end),
         cmocka_unit_test(what_one_rank_is_asked_for_in_vain_all_hear),
+        cmocka_unit_test(a_limit_of_files_is_named),
         cmocka_unit_test(memory_that_can_not_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
