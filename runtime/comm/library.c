@@ -57,8 +57,20 @@ bool pipc__log_is_verbose(void)
     return verbose && !strcmp(verbose, "1");
 }
 
+/* Once a process. */
+static void warn_of_verbose(void)
+{
+    static atomic_flag told = ATOMIC_FLAG_INIT;
+    const char *verbose = secure_getenv("PCIE_IPC_VERBOSE");
+
+    if (verbose && *verbose && strcmp(verbose, "0") && strcmp(verbose, "1") &&
+        !atomic_flag_test_and_set(&told))
+        pipc__log(PIPC__LOG_WARN, "PCIE_IPC_VERBOSE=%.60s says nothing; use 1, or 0", verbose);
+}
+
 void pipc__log_begin(void)
 {
+    warn_of_verbose();
     if (!program_chose && !pipc__log_is_set() && pipc__log_is_verbose())
         pipc__log_set(to_stderr, NULL);
 }

@@ -316,4 +316,7 @@ void pipc__report_parse(pipc__report_wish_t *wish, pipc__getenv_t lookup)
     } else if ((text && !strcmp(text, "summary")) || (verbose && !strcmp(verbose, "1"))) {
         wish->how = PIPC__REPORT_SUMMARY;
     }
+    if (text && *text && strcmp(text, "none") && strcmp(text, "summary") &&
+        wish->how != PIPC__REPORT_JSON)
+        snprintf(wish->unknown, sizeof(wish->unknown), "%s", text);
 }

@@ -31,11 +31,12 @@ typedef struct pipc__report {
 /* Where it goes. */
 typedef struct pipc__report_wish {
     enum { PIPC__REPORT_NONE, PIPC__REPORT_SUMMARY, PIPC__REPORT_JSON } how;
-    char file[512]; /* of JSON */
+    char file[512];   /* of JSON */
+    char unknown[64]; /* a text that asks for nothing there is; "" */
 } pipc__report_wish_t;
 
 /* What the environment asks for: PCIE_IPC_REPORT, PCIE_IPC_VERBOSE; PCIE_IPC_TASK names the file
- * where the user has not. Unknown texts are none. */
+ * where the user has not. Unknown texts are none, and kept to be told. */
 void pipc__report_parse(pipc__report_wish_t *wish, pipc__getenv_t lookup);
 
 /* The class of a message; the greatest one of a class, 0 for the last one. */

@@ -4,13 +4,16 @@
  * srun for it. Nothing of CUDA is called any more then, and what a forked child inherited is not
  * its own.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <pcie-ipc/comm.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/log.h"
 #include "runtime/comm/report.h"
 #include "runtime/comm/tables.h"
 
@@ -25,14 +28,30 @@ static struct {
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Whole lines, in one write: other ranks' and other jobs' lines may go to the same file. */
+/* Whole lines, in one write: other ranks' and other jobs' lines may go to the same file. NULL, or
+ * what is in the way. A process that ends must not wait for who reads a pipe, if anybody does; and
+ * disks and the like are no place for a line. */
+static const char *write_whole(int fd, const char *text, size_t len)
+{
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st))
+        return strerror(errno);
+    if (!S_ISREG(st.st_mode) && !S_ISCHR(st.st_mode) && !S_ISFIFO(st.st_mode))
+        return "neither a file nor a pipe";
+    ssize_t n = write(fd, text, len);
+    return n == (ssize_t)len ? NULL : n < 0 ? strerror(errno) : "there was room for a part only";
+}
+
 static void append(const char *text, size_t len)
 {
-    int fd = open(here.wish.file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0666);
+    int fd = open(here.wish.file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+                  0666);
+    const char *why = write_whole(fd, text, len);
 
-    if (fd < 0 || write(fd, text, len) != (ssize_t)len)
-        fprintf(stderr, "pcie-ipc: report: %s: %m; name another file by report:json:FILE\n",
-                here.wish.file);
+    if (why)
+        fprintf(stderr, "pcie-ipc: report: %s: %s; name another file by report:json:FILE\n",
+                here.wish.file, why);
     if (fd >= 0)
         close(fd);
 }
@@ -73,6 +92,11 @@ static const char *environment(const char *name)
 static void begin(void)
 {
     pipc__report_parse(&here.wish, environment);
+    if (*here.wish.unknown)
+        pipc__log(PIPC__LOG_WARN,
+                  "PCIE_IPC_REPORT=%s: no such report; use none, summary, json or "
+                  "json:FILE",
+                  here.wish.unknown);
     here.pid = getpid();
     if (here.wish.how != PIPC__REPORT_NONE && atexit(write_report))
         here.wish.how = PIPC__REPORT_NONE;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -83,6 +84,9 @@ static void what_is_asked_for(void **state)
         pipc__report_parse(&wish, lookup);
         assert_int_equal(wish.how, cases[i].how);
         assert_string_equal(wish.file, cases[i].file);
+        bool unknown = cases[i].report &&
+                       (!strcmp(cases[i].report, "moon") || !strcmp(cases[i].report, "jsonx"));
+        assert_string_equal(wish.unknown, unknown ? cases[i].report : "");
     }
 }
 
@@ -392,6 +396,39 @@ static void json_goes_behind_what_is_in_the_file(void **state)
         strstr(err, "pcie-ipc: report: /nowhere/a.json: No such file or directory; name"));
 }
 
+/* A line, and the process ends. */
+static void a_report_waits_for_no_reader(void **state)
+{
+    char path[64], report[80], err[4096];
+
+    (void)state;
+    snprintf(path, sizeof(path), "%s/pipe", dir);
+    snprintf(report, sizeof(report), "json:%s", path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    end_of(report, false, err, sizeof(err)); /* nobody reads it */
+    assert_non_null(strstr(err, "pcie-ipc: report: "));
+    assert_non_null(strstr(err, path));
+    unlink(path);
+    snprintf(report, sizeof(report), "json:%s", dir);
+    end_of(report, false, err, sizeof(err));
+    assert_non_null(strstr(err, "pcie-ipc: report: "));
+    end_of("json:/dev/null", false, err, sizeof(err));
+    assert_string_equal(err, "");
+    end_of("json:/dev/stderr", false, err, sizeof(err)); /* which is a pipe here */
+    expect_schema(err, 2);
+}
+
+static void what_is_no_report_is_told(void **state)
+{
+    char err[8192];
+
+    (void)state;
+    setenv("PCIE_IPC_VERBOSE", "1", 1);
+    end_of("moon", false, err, sizeof(err));
+    unsetenv("PCIE_IPC_VERBOSE");
+    assert_int_equal(count_of(err, "PCIE_IPC_REPORT=moon"), 1);
+}
+
 static int make_dir(void **state)
 {
     (void)state;
@@ -417,6 +454,8 @@ int main(void)
         cmocka_unit_test(reasons_without_room_are_counted_as_others),
         cmocka_unit_test(a_process_reports_once_when_it_ends),
         cmocka_unit_test(json_goes_behind_what_is_in_the_file),
+        cmocka_unit_test(a_report_waits_for_no_reader),
+        cmocka_unit_test(what_is_no_report_is_told),
     };
 
     unsetenv("PCIE_IPC_VERBOSE");
