@@ -42,6 +42,7 @@ struct pipc_comm {
     _Atomic int dead;     /* pipc_status_t that is latched; error holds its text */
     pipc__error_t error;  /* written once, by who set dying, before dead is set */
     pipc__record_t *recs; /* [local_size]; who the ranks of the own node are */
+    unsigned int generation; /* of the process that created it: child.h */
 };
 
 /* As pipc_comm_create(), with @xchg as its exchange. */

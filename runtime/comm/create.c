@@ -15,6 +15,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/comm/build.h"
+#include "runtime/comm/child.h"
 #include "runtime/comm/plans.h"
 #include "runtime/comm/ranges.h"
 #include "runtime/comm/report.h"
@@ -189,6 +190,7 @@ static pipc_status_t create(pipc_comm_t **comm, const pipc_comm_config_t *config
     if (!b.comm)
         return pipc__fail(err, PIPC_ERR_NOMEM, "no memory for a communicator");
     pthread_mutex_init(&b.comm->lock, NULL);
+    pipc__child_born(b.comm);
     st = build(&b, &asked, err);
     b.comm->recs = b.all;
     if (!st && b.comm->leaves && pipc__choose_leaves_all(b.comm)) {

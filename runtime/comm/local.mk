@@ -4,6 +4,7 @@
 lib_LTLIBRARIES += libpcie-ipc.la
 COMM_SOURCES = \
 	runtime/comm/build.h runtime/comm/build_node.c runtime/comm/build_nodes.c runtime/comm/build_own.c \
+	runtime/comm/child.c runtime/comm/child.h \
 	runtime/comm/choose.c runtime/comm/choose.h \
 	runtime/comm/comm.c runtime/comm/comm.h \
 	runtime/comm/create.c \

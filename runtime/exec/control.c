@@ -353,17 +353,28 @@ void pipc__control_leave(pipc__control_t *ctl)
     atomic_store(&page_in(&ctl->own)->leaving, ctl->gathers + 1);
 }
 
-void pipc__control_destroy(pipc__control_t *ctl)
+static void free_control(pipc__control_t *ctl)
 {
-    if (!ctl)
-        return;
-    pipc__watchdog_stop(ctl->dog);
     for (int r = 0; r < ctl->size; r++) {
         pipc__watched_close(&ctl->watched[r]);
         pipc__segment_close(&ctl->seg[r]);
     }
     pipc__segment_close(&ctl->own);
     free(ctl);
+}
+
+void pipc__control_destroy(pipc__control_t *ctl)
+{
+    if (!ctl)
+        return;
+    pipc__watchdog_stop(ctl->dog);
+    free_control(ctl);
+}
+
+void pipc__control_abandon(pipc__control_t *ctl)
+{
+    pipc__watchdog_abandon(ctl->dog);
+    free_control(ctl);
 }
 
 /* --- gather --------------------------------------------------------------------------------- */

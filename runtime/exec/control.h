@@ -138,4 +138,7 @@ void pipc__control_leave(pipc__control_t *ctl);
 
 void pipc__control_destroy(pipc__control_t *ctl); /* NULL is allowed */
 
+/* The same in a forked child: what is there is the parent's, and goes on. */
+void pipc__control_abandon(pipc__control_t *ctl);
+
 #endif

@@ -251,13 +251,24 @@ static pipc_status_t nothing_pending(pipc__exec_t *exec, pipc__error_t *err)
     return PIPC_OK; /* run() returns when all is done */
 }
 
-static void disconnect(pipc__exec_t *exec)
+static void unmap_peers(pipc__cpu_exec_t *x)
 {
-    pipc__cpu_exec_t *x = self(exec);
-
-    close_rail(x);
     for (int r = 0; r < x->size; r++)
         pipc__segment_close(&x->seg[r]);
+}
+
+static void disconnect(pipc__exec_t *exec)
+{
+    close_rail(self(exec));
+    unmap_peers(self(exec));
+}
+
+/* Its rail's connections are the parent's: closing one would tell the other end. */
+static void abandon(pipc__exec_t *exec)
+{
+    unmap_peers(self(exec));
+    pipc__segment_close(&self(exec)->own);
+    free(exec);
 }
 
 static void destroy(pipc__exec_t *exec)
@@ -281,4 +292,5 @@ const pipc__exec_ops_t pipc__exec_cpu = {
     .drain = nothing_pending,
     .disconnect = disconnect,
     .destroy = destroy,
+    .abandon = abandon,
 };

@@ -138,6 +138,9 @@ typedef struct pipc__exec_ops {
     pipc_status_t (*drain)(pipc__exec_t *exec, pipc__error_t *err);
     void (*disconnect)(pipc__exec_t *exec);
     void (*destroy)(pipc__exec_t *exec); /* NULL is allowed */
+    /* In a forked child: unmap and free what is the own process's alone; the parent goes on. NULL:
+     * nothing of it can be released there. */
+    void (*abandon)(pipc__exec_t *exec);
 } pipc__exec_ops_t;
 
 /* The base of every executor's own structure. */

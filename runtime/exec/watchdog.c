@@ -193,6 +193,12 @@ pipc_status_t pipc__watchdog_start(pipc__watchdog_t **out, const pipc__watched_t
     return st;
 }
 
+void pipc__watchdog_abandon(pipc__watchdog_t *dog)
+{
+    if (dog)
+        dog_free(dog);
+}
+
 void pipc__watchdog_stop(pipc__watchdog_t *dog)
 {
     uint64_t one = 1;

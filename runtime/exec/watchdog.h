@@ -27,5 +27,7 @@ pipc_status_t pipc__watchdog_start(pipc__watchdog_t **dog, const pipc__watched_t
                                    void (*gone)(void *arg, int i), void *arg, pipc__error_t *err);
 
 void pipc__watchdog_stop(pipc__watchdog_t *dog); /* joins the thread; NULL is allowed */
+void pipc__watchdog_abandon(
+    pipc__watchdog_t *dog); /* in a forked child, which has not the thread */
 
 #endif
