@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/comm/child.h"
 #include "runtime/comm/ranges.h"
 #include "runtime/comm/report.h"
 
@@ -27,6 +28,12 @@ static pipc_status_t refuse(const char *text)
 
     pipc__fail(&err, PIPC_ERR_INVALID, "%s", text);
     return pipc__comm_report(&err);
+}
+
+static pipc_status_t refuse_child(void)
+{
+    return refuse("the communicator is the parent's, and this is a forked child, which can only "
+                  "destroy it; create one in this process");
 }
 
 /* Latch @err as the communicator's end; the first one stays. Other ranks are told, so that none
@@ -142,6 +149,8 @@ pipc_status_t pipc_allreduce(pipc_comm_t *c, const void *send, void *recv, size_
 
     if (wrong)
         return refuse(wrong);
+    if (pipc__child_inherited(c))
+        return refuse_child();
     if (dead(c))
         return dead(c);
     uint64_t number = atomic_fetch_add(&c->calls, 1) + 1;
@@ -185,6 +194,8 @@ pipc_status_t pipc_comm_async_error(pipc_comm_t *c, pipc_status_t *async)
 
     if (!c || !async)
         return refuse("pipc_comm_async_error: an argument is NULL");
+    if (pipc__child_inherited(c))
+        return refuse_child();
     *async = dead(c);
     if (*async)
         return PIPC_OK;
@@ -208,6 +219,8 @@ pipc_status_t pipc_comm_pending(pipc_comm_t *c, int *pending)
 
     if (!c || !pending)
         return refuse("pipc_comm_pending: an argument is NULL");
+    if (pipc__child_inherited(c))
+        return refuse_child();
     *pending = 1;
     if (pthread_mutex_trylock(&c->lock))
         return PIPC_OK;
@@ -223,6 +236,8 @@ pipc_status_t pipc_comm_abort(pipc_comm_t *c)
 
     if (!c)
         return refuse("pipc_comm_abort: comm is NULL");
+    if (pipc__child_inherited(c))
+        return refuse_child();
     pipc__control_abort(c->ctl, PIPC_ERR_ABORTED, c->local_rank);
     /* Ranks of other nodes have no page of ours: a thread that is in a call tells them, else this one
      * does. */
@@ -282,6 +297,10 @@ pipc_status_t pipc_comm_destroy(pipc_comm_t *c)
 
     if (!c)
         return PIPC_OK;
+    if (pipc__child_inherited(c)) {
+        pipc__child_abandon(c);
+        return PIPC_OK;
+    }
     st = c->exec->ops->drain(c->exec, &err);
     if (!st)
         st = dead(c);

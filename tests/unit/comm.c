@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -341,6 +342,53 @@ static void a_loss_ends_the_wait_in_destroy(void **state)
     assert_int_equal(ranks_run(3, destroy_without_one, NULL, 5), 0);
 }
 
+/* --- a forked child ----------------------------------------------------------------------------- */
+
+static int use_as_child(pipc_comm_t *comm)
+{
+    pipc_status_t async;
+    int pending;
+    float x[4] = {0};
+
+    MUST(pipc_allreduce(comm, x, x, 4, PIPC_F32, PIPC_SUM, NULL) == PIPC_ERR_INVALID);
+    MUST(strstr(pipc_last_error(), "child"));
+    MUST(pipc_comm_async_error(comm, &async) == PIPC_ERR_INVALID);
+    MUST(pipc_comm_pending(comm, &pending) == PIPC_ERR_INVALID);
+    MUST(pipc_comm_abort(comm) == PIPC_ERR_INVALID);
+    MUST(!pipc_comm_destroy(comm));
+    return 0;
+}
+
+static int have_a_child(ranks_t *all, int rank, void *arg)
+{
+    pipc_comm_t *comm;
+    pipc__error_t err;
+    float x[4] = {1, 1, 1, 1};
+    int status;
+
+    (void)arg;
+    enter(all, rank);
+    MUST(!create(&comm, NULL, &err));
+    pid_t pid = rank == 1 ? fork() : 0;
+    if (rank == 1 && !pid) {
+        alarm(5); /* one that hangs ends by itself */
+        _exit(use_as_child(comm));
+    }
+    if (pid) {
+        MUST(waitpid(pid, &status, 0) == pid && !status);
+    }
+    ranks_gather(all, rank, NULL, 0, NULL);
+    MUST(!pipc_allreduce(comm, x, x, 4, PIPC_F32, PIPC_SUM, NULL) && x[3] == 3);
+    MUST(!pipc_comm_destroy(comm));
+    return 0;
+}
+
+static void a_child_leaves_its_parent_s_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(ranks_run(3, have_a_child, NULL, 10), 0);
+}
+
 /* --- table ------------------------------------------------------------------------------------------ */
 
 static void the_table_covers_every_size(void **state)
@@ -375,6 +423,7 @@ int main(void)
         cmocka_unit_test(a_rank_that_is_not_in_a_call_learns_of_a_loss_too),
         cmocka_unit_test(abort_works_from_any_thread),
         cmocka_unit_test(a_loss_ends_the_wait_in_destroy),
+        cmocka_unit_test(a_child_leaves_its_parent_s_alone),
         cmocka_unit_test(the_table_covers_every_size),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
