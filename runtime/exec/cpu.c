@@ -26,6 +26,7 @@
  */
 #include "runtime/exec/exec.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -114,21 +115,23 @@ size_t pipc__cpu_slot_bytes(const pipc__cpu_exec_t *x, const pipc__plan_t *plan)
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
-/* Have the pages and this process's ways to them made now. Where the kernel can't, the first calls
- * fault them in. */
-static void populate(char *at, size_t bytes)
-{
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), skew = (uintptr_t)at % page;
-
-    (void)madvise(at - skew, bytes + skew, MADV_POPULATE_WRITE);
-}
-
-/* What was populated for a plan. Its ops name a slot many times over, and a call that finds all pages
- * there still looks at each of them. */
+/* What was populated for a plan. Its ops name a slot many times over, and a call that finds all
+ * pages there still looks at each of them. */
 typedef struct populated {
     uint64_t slots[2][PIPC__RANKS_MAX]; /* a bit a slot; [1] in host memory */
     bool flags[2][PIPC__RANKS_MAX];
+    bool short_of_memory;
 } populated_t;
+
+/* Have the pages and this process's ways to them made now. Where the kernel can't do that (EINVAL),
+ * the first calls fault them in; where there is no memory, they would end by SIGBUS. */
+static void populate(populated_t *done, char *at, size_t bytes)
+{
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), skew = (uintptr_t)at % page;
+
+    if (madvise(at - skew, bytes + skew, MADV_POPULATE_WRITE))
+        done->short_of_memory |= errno == ENOMEM || errno == EFAULT;
+}
 
 _Static_assert(PIPC__SLOTS_MAX <= 64, "a slot is a bit of a word");
 
@@ -140,7 +143,7 @@ static void populate_slot(const pipc__cpu_exec_t *x, populated_t *done, pipc__re
     if (!pipc__cpu_is_staged(ref) || *slots & bit)
         return;
     for (uint64_t area = 0; area < PIPC__BUFFERS; area++)
-        populate(pipc__cpu_slot(x, ref, area, bytes), bytes);
+        populate(done, pipc__cpu_slot(x, ref, area, bytes), bytes);
     *slots |= bit;
 }
 
@@ -151,7 +154,7 @@ static void populate_op(const pipc__cpu_exec_t *x, populated_t *done, const pipc
         int rank = op->kind == PIPC__SIGNAL ? op->peer : x->rank;
         bool *flags = &done->flags[op->dst.place == PIPC__HOST][rank];
         if (!*flags)
-            populate(pipc__cpu_memory(x, rank, op->dst.place), PIPC__CPU_FLAGS_BYTES);
+            populate(done, pipc__cpu_memory(x, rank, op->dst.place), PIPC__CPU_FLAGS_BYTES);
         *flags = true;
     }
     if (op->nsrc)
@@ -187,6 +190,11 @@ static pipc_status_t prepare(pipc__exec_t *exec, const pipc__plan_t *plan, pipc_
     for (int i = 0; i < plan->nstages; i++)
         for (int step = 0; step < plan->program[x->rank][i].nops; step++)
             populate_op(x, &done, &plan->program[x->rank][i].ops[step], bytes);
+    if (done.short_of_memory)
+        return pipc__fail(err, PIPC_ERR_NOMEM,
+                          "no memory for the staging of plan %s with %d ranks; "
+                          "give less than %zu bytes",
+                          plan->name, plan->nranks, x->staging_bytes);
     return PIPC_OK;
 }
 

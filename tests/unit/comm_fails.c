@@ -1,6 +1,7 @@
 /* tests/unit/comm_fails.c - what fails on one rank alone ends the creation on every rank, and each
  * hears of the cause
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -248,6 +251,37 @@ static void memory_that_can_not_be_is_refused(void **state)
     }
 }
 
+static int populate_error;
+
+/* libc's own, for the libraries in this program. */
+int madvise(void *at, size_t bytes, int advice)
+{
+    if (advice == 23 && populate_error) { /* MADV_POPULATE_WRITE */
+        errno = populate_error;
+        return -1;
+    }
+    return (int)syscall(SYS_madvise, at, bytes, advice);
+}
+
+static void no_memory(void)
+{
+    populate_error = ENOMEM;
+}
+
+static void pages_that_are_not_to_be_had_are_no_memory(void **state)
+{
+    static const fault_t faults[] = {
+        {.name = "no pages",
+         .rank = 1,
+         .befall = no_memory,
+         .status = PIPC_ERR_NOMEM,
+         .words = "no memory for the staging"},
+    };
+
+    (void)state;
+    MUST_FAIL(faults);
+}
+
 static void no_large_files(void)
 {
     struct rlimit l = {1 << 20, 1 << 20};
@@ -275,6 +309,7 @@ int main(void)
         cmocka_unit_test(who_waits_hears_of_a_rank_that_can_not_map_it),
         cmocka_unit_test(too_few_descriptors_are_nobody_s_end),
         cmocka_unit_test(what_one_rank_is_asked_for_in_vain_all_hear),
+        cmocka_unit_test(pages_that_are_not_to_be_had_are_no_memory),
         cmocka_unit_test(a_limit_of_files_is_named),
         cmocka_unit_test(memory_that_can_not_be_is_refused),
     };
