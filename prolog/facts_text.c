@@ -90,12 +90,13 @@ static pipc_status_t open_device(reader_t *r, pipc__pci_addr_t addr, const char 
     }
     if (!text)
         return PIPC_OK;
-    if (e->asked_only || e->as == PIPC__LISTED_MAYBE) /* only registers were told so far */
+    /* Only registers were told so far; and what people say of a device is not what it is. */
+    if (e->asked_only || (e->as == PIPC__LISTED_MAYBE && pipc__text_has_class(text)))
         pipc__text_first_line(e, text);
     e->asked_only = false;
     if (pipc__text_is_lost(text))
         pipc__text_lose(&e->fact);
-    else if (strstr(text, "(rev "))
+    else if (strstr(text, "(rev ") && !strstr(text, "(rev ff)") && pipc__text_has_class(text))
         pipc__text_answers(&e->fact);
     r->log.facts->virtual_machine |= pipc__text_is_of_guest(text);
     return PIPC_OK;

@@ -361,6 +361,9 @@ static const pasted_t pasted[] = {
      "41:00.0 3D controller: NVIDIA (rev ff)\n" CARD(
          "41", FULL) "41:00.0 3D controller: NVIDIA (rev ff)\n",
      "drain 0000:41:00.0:PCI002"},
+    {"... and of one that is lost",
+     "41:00.0 3D controller: NVIDIA (rev ff)\n41:00.0 was (rev ff) since\n41:00.0 had (rev a1)\n",
+     "drain 0000:41:00.0:PCI002"},
     {"people write of lost devices",
      CARD("41", FULL) "last week it was shown as (rev ff)\nwith !!! Unknown header type 7f\n"
                       "41:00.0 was (rev ff) then\n",
