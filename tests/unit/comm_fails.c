@@ -204,6 +204,10 @@ static void no_number(void)
 {
     setenv("PCIE_IPC_SMS", "bogus", 1);
 }
+static void no_early(void)
+{
+    setenv("PCIE_IPC_EARLY", "bogus", 1);
+}
 static void no_plan(void)
 {
     setenv("PCIE_IPC_PLAN", "bogus", 1);
@@ -227,6 +231,11 @@ static void what_one_rank_is_asked_for_in_vain_all_hear(void **state)
          .befall = no_number,
          .status = PIPC_ERR_INVALID,
          .words = "PCIE_IPC_SMS=bogus"},
+        {.name = "early",
+         .rank = 1,
+         .befall = no_early,
+         .status = PIPC_ERR_INVALID,
+         .words = "PCIE_IPC_EARLY=bogus"},
         {.name = "plan",
          .rank = 2,
          .befall = no_plan,
