@@ -72,6 +72,8 @@ range() {
     if [ "$1" = "$2" ]; then echo "$1"; else echo "$1-$2"; fi
 }
 
+# No SrunPortRange: in it the threads of an srun with two components look for a port from the same one on, and where both
+# are let on it (SO_REUSEADDR) the one that listens second never gets another ("all ports in range ... exhausted").
 config_slurm() {
     local nodes=${cluster_option[NODES]} cpus=${cluster_option[CPUS]} gpus=${cluster_option[GPUS]} user=root sockets=1
     ! getent passwd slurm >/dev/null || user=slurm
@@ -112,7 +114,6 @@ SlurmdTimeout=60
 KillWait=3
 InactiveLimit=0
 Waittime=0
-SrunPortRange=20000-29999
 NodeName=n[$(range 1 "$nodes")] $(config_addresses) CPUs=$cpus Boards=1 SocketsPerBoard=$sockets CoresPerSocket=$((cpus / sockets)) ThreadsPerCore=1 RealMemory=2000 Gres=gpu:$gpus State=UNKNOWN
 # A GPU brings its share of the cores, so that -N2 -n8 --gpus-per-node=4 is four ranks on each node, not 7 and 1
 PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP$(config_share)
