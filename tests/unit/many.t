@@ -38,7 +38,7 @@ is 'a wrong value is a failure' "$status" 1
 like 'by its name' "$(cat out)" '^not ok +sweep: peer eager, 4 ranks: pcie-ipc-bench: 3 wrong values$'
 
 bench 'exec sleep 86399'
-PIPC_BUILDDIR=$PWD/build many --parts sweep --seconds 18 # of which 10 are to pack
+PIPC_BUILDDIR=$PWD/build many --parts sweep --seconds 15 # of which 10 are to pack
 like 'what hangs is ended' "$(cat out)" '^not run sweep: peer eager, 4 ranks: [0-9]+ s were too few'
 unlike 'and nothing of it is left' "$(ps -eo args)" '^sleep 86399'
 
