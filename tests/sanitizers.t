@@ -11,7 +11,7 @@ build=${PCIE_IPC_BUILD:-$top/_build}
 # of a second each, and what has a function of libc's that the sanitizers need.
 left_out='tests/unit/sim_plans tests/unit/plan_scale tests/unit/plan_explore tests/unit/topo_sources tests/unit/many.t
 tests/unit/measure.t tests/unit/exec_cpu_perturb tests/unit/rail_ucx tests/unit/random_cpu tests/unit/health_tool
-tests/unit/rights tests/unit/bench_tool.t tests/unit/tune_tool.t tests/unit/pkg_config.t'
+tests/unit/health_guard tests/unit/health_dumps tests/unit/rights tests/unit/bench_tool.t tests/unit/tune_tool.t tests/unit/pkg_config.t'
 
 # variable NAME: of the Makefile, which is brought up to date first, but for what is left out
 variable() {
