@@ -29,7 +29,8 @@ static void forget_preload(void)
 
 /* An srun inside a bound task has the outer step's facts in its environment; in a step that is not
  * bound nobody else would take them away. An sbatch or salloc there would give them to the script
- * or the shell, and these to all that they start without srun. Without the marker they are the user's own inventions. */
+ * or the shell, and these to all that they start without srun. Without the marker they are the
+ * user's own inventions. */
 static void forget(void)
 {
     const char *hints = getenv(pipc__env_names[PIPC__ENV_HINTS]);
