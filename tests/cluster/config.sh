@@ -10,7 +10,7 @@ declare -A cluster_default=(
     [CPUS]=16            # per node, whatever the machine has
     [GPUS]=8             # per node
     [DEVICES]=fake       # fake | real (this machine's own /dev/nvidia0..., shared out to REAL_NODES) | auto (real if there are any)
-    [REAL_NODES]=1       # nodes that get this machine's GPUs and cores, as many each
+    [REAL_NODES]=1       # nodes that get this machine's GPUs and cores, as many each; of fewer GPUs than nodes, all the first
     [CONSTRAIN_DEVICES]=no # yes: a task can open only its own GPUs; sets the next two to cgroup
     [TASKPLUGIN]=task/none
     [PROCTRACK]=proctrack/linuxproc
@@ -58,7 +58,8 @@ config_devices() {
     gpus=$(real_gpus)
     if [ "$gpus" != 0 ]; then
         cluster_option[DEVICES]=real cluster_option[NODES]=${cluster_option[REAL_NODES]} cluster_option[SYNTHETIC]=none
-        cluster_option[GPUS]=$((gpus / cluster_option[NODES])) cluster_option[CPUS]=$(($(nproc) / cluster_option[NODES]))
+        cluster_option[GPUS]=$((gpus < cluster_option[NODES] ? 1 : gpus / cluster_option[NODES]))
+        cluster_option[CPUS]=$(($(nproc) / cluster_option[NODES]))
     elif [ "${cluster_option[DEVICES]}" = auto ]; then
         cluster_option[DEVICES]=fake
     else
@@ -141,14 +142,23 @@ config_share() {
     fi
 }
 
-# Half of the GPUs sit with each half of the cores. Real ones are for one node after the other.
+# config_first NUMBER: the first of this machine's GPUs that node NUMBER (from 0) has; they are for one node after the
+# other, or all nodes share the first one where there are fewer than nodes
+config_first() {
+    local first=$((cluster_option[GPUS] * $1))
+    [ -e "$devices/nvidia$first" ] || first=0
+    echo $first
+}
+
+# Half of the GPUs sit with each half of the cores.
 config_gres() {
-    local gpus=${cluster_option[GPUS]} cpus=${cluster_option[CPUS]} half number
+    local gpus=${cluster_option[GPUS]} cpus=${cluster_option[CPUS]} half number first
     half=$((gpus / 2))
     echo AutoDetect=off
     if [ "${cluster_option[DEVICES]}" = real ]; then
         for ((number = 0; gpus && number < cluster_option[NODES]; number++)); do
-            echo "NodeName=n$((number + 1)) Name=gpu File=$devices/nvidia[$(range $((gpus * number)) $((gpus * number + gpus - 1)))]"
+            first=$(config_first $number)
+            echo "NodeName=n$((number + 1)) Name=gpu File=$devices/nvidia[$(range "$first" $((first + gpus - 1)))]"
         done
     elif [ $((gpus % 2 + cpus % 2)) != 0 ]; then
         [ "$gpus" = 0 ] || echo "Name=gpu File=$devices/nvidia[$(range 0 $((gpus - 1)))]"
@@ -201,8 +211,9 @@ config_plugstack() {
 # config_hidden NODE: this machine's GPUs that are another node's. Slurm numbers a node's GPUs from 0, which are the right
 # ones to CUDA when it finds no others.
 config_hidden() {
-    local first=$(((${1#n} - 1) * cluster_option[GPUS])) gpu
+    local first gpu
     [ "${cluster_option[DEVICES]}" = real ] || return 0
+    first=$(config_first $((${1#n} - 1)))
     for ((gpu = 0; gpu < cluster_option[GPUS] * cluster_option[NODES]; gpu++)); do
         [ $((gpu >= first && gpu < first + cluster_option[GPUS])) = 1 ] || printf '/dev/nvidia%d ' "$gpu"
     done

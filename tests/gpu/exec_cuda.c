@@ -366,6 +366,8 @@ static pipc_status_t connect_to(pipc__control_t *ctl, size_t bytes, bool spoil, 
         return PIPC_ERR_INTERNAL;
     for (size_t i = 0; spoil && i < sizeof(CUipcMemHandle); i++)
         handles[1][offsetof(pipc__cuda_handle_t, ipc) + i] ^= 0x5a;
+    if (spoil) /* or it would be a rank of this process, whose memory needs no handle */
+        handles[1][offsetof(pipc__cuda_handle_t, host.nonce)] ^= 1;
     pipc__plan_t *plan = rank_plan_make((rank_plans_t){NULL, 0}, PIPC__TWO_SHOT, 2);
     pipc_status_t st =
         pipc__exec_cuda.connect(x, 0, 2, (const uint8_t(*)[PIPC__HANDLE_MAX])handles, err);
@@ -390,12 +392,14 @@ static int connect_badly(ranks_t *all, int rank, void *arg)
     exec_memory_gpu.begin(rank);
     if (pipc__control_create(&ctl, &h, &err))
         return 1;
-    if (connect_to(ctl, 4 * MB, false, &err) != PIPC_ERR_MISMATCH)
+    pipc_status_t st = connect_to(ctl, 16 * MB, false, &err);
+    fprintf(stderr, "# %s\n", err.text);
+    if (st != PIPC_ERR_MISMATCH)
         return 2;
+    st = connect_to(ctl, SMALL, true, &err);
     fprintf(stderr, "# %s\n", err.text);
-    if (connect_to(ctl, SMALL, true, &err) != PIPC_ERR_UNREACHABLE)
+    if (st != PIPC_ERR_UNREACHABLE)
         return 3;
-    fprintf(stderr, "# %s\n", err.text);
     pipc__control_destroy(ctl);
     return 0;
 }

@@ -3,13 +3,14 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 const pipc__cuda_t *gpu;
 CUstream gpu_streams[2];
-int gpu_found;
+int gpu_found, gpu_sharers;
 static CUstream copies; /* apart from the streams under test */
 
 void gpu_must(CUresult rc, const char *what)
@@ -56,12 +57,22 @@ int gpu_count(char *why)
     close(fd[0]);
     waitpid(pid, NULL, 0);
     memcpy(why, a.why, sizeof(a.why));
-    return gpu_found = a.count;
+    gpu_sharers = a.count == 1 && getenv("CUDA_MPS_PIPE_DIRECTORY") ? 2 : 1;
+    return gpu_found = a.count * gpu_sharers;
 }
 
 int gpu_ranks(void)
 {
     return gpu_found < PIPC__RANKS_MAX ? gpu_found : PIPC__RANKS_MAX;
+}
+
+/* NCCL refuses two ranks of one host on a GPU, so each is a host of its own to it. */
+static void share(int rank)
+{
+    char host[16];
+
+    snprintf(host, sizeof(host), "rank%d", rank);
+    setenv("NCCL_HOSTID", host, 1);
 }
 
 static void begin(int rank)
@@ -76,6 +87,8 @@ static void begin(int rank)
         _exit(101);
     }
     MUST(DeviceGetCount, &n);
+    if (rank >= n)
+        share(rank);
     MUST(DeviceGet, &device, rank % n);
     MUST(DevicePrimaryCtxRetain, &context, device);
     MUST(CtxSetCurrent, context);

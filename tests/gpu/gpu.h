@@ -6,11 +6,14 @@
 #include "runtime/exec/cuda_driver.h"
 #include "tests/unit/exec_calls.h"
 
-/* GPUs that can be used; with 0 @why (of 512 bytes) says why there is none. Asks in a process of
- * its own, since a process that has used CUDA can't fork ranks that use it. */
+/* Ranks that can each have a GPU: one a GPU, and two where the only one is shared out by MPS
+ * (CUDA_MPS_PIPE_DIRECTORY), which is slower and no less right. With 0 @why (of 512 bytes) says why
+ * there is none. Asks in a process of its own, since a process that has used CUDA can't fork ranks
+ * that use it. */
 int gpu_count(char *why);
-extern int gpu_found; /* what it said last */
-int gpu_ranks(void);  /* that a communicator can have: one a GPU that was found */
+extern int gpu_found;   /* what it said last */
+extern int gpu_sharers; /* and how many of them have the same GPU: 1 or 2 */
+int gpu_ranks(void);    /* that a communicator can have: gpu_found, PIPC__RANKS_MAX at most */
 
 /* Of this rank's process, after exec_memory_gpu.begin(): rank r has GPU r modulo their number. */
 extern const exec_memory_t exec_memory_gpu;

@@ -93,6 +93,7 @@ int main(int argc, char **argv)
         return 0;
     }
     n = n < 8 ? n : 8;
+    job.most_device_bytes *= gpu_sharers;
     printf("1..2\n%sok 1 - created and destroyed, they leave nothing\n",
            life_run(&job, n) ? "not " : "");
     job.cycles = 20;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # GPUs of two nodes under Slurm: two slurmd with half of this machine's GPUs each, host names, memory and, where the
-# machine allows it, networks of their own; NCCL between them. Skipped where there are fewer than two GPUs.
+# machine allows it, networks of their own; NCCL between them. A single GPU is shared by both: all is slower then, since
+# the driver lets one after the other have it, and no less right. Skipped where there is none.
 #   PCIE_IPC_BUILD=builddir [NCCL_TESTS=PATH/all_reduce_perf_mpi] tests/gpu/nodes.t
 # builddir/prefix is where it is installed. NCCL_TESTS: that program, built with MPI, as an unmodified one.
 # shellcheck disable=SC2016,SC2317 # the tests' code is for later
@@ -9,7 +10,7 @@
 # shellcheck source=tests/cluster/harness.sh
 . "$(dirname "$0")/../cluster/harness.sh"
 
-[ "$(real_gpus)" -ge 2 ] || skip_all 'fewer than two GPUs'
+[ "$(real_gpus)" -ge 1 ] || skip_all 'no GPU'
 [ -e "$cluster_prefix/lib/slurm/spank_pcie_ipc.so" ] || skip_all "no plugin in $cluster_prefix: make install"
 if ! cluster_boot DEVICES=real REAL_NODES=2 ISOLATE=net 2>"$tap_log"; then
     diag "no network of its own for each node: $(head -n 1 "$tap_log")"
@@ -46,8 +47,12 @@ its_gpus() {
     srun -w "$1" -N1 -n"$gpus" --gpus-per-node="$gpus" --pcie-ipc=verbose pcie-ipc-bench --backend cuda -b 8 -e 8 -n 1 -w 0 |
         sed -n 's/^#  rank .* GPU /# GPU /p'
 }
-test_expect_success 'each node has its own GPUs' '
-    { its_gpus n1 && its_gpus n2; } >gpus && cat gpus && test "$(sort -u gpus | wc -l)" = $all'
+{ its_gpus n1 && its_gpus n2; } >gpus
+if [ "$(real_gpus)" = 1 ]; then
+    test_expect_success 'both nodes have the one GPU' 'cat gpus && test "$(wc -l <gpus) $(sort -u gpus | wc -l)" = "2 1"'
+else
+    test_expect_success 'each node has its own GPUs' 'cat gpus && test "$(sort -u gpus | wc -l)" = $all'
+fi
 cat gpus
 nodes="2 nodes of $gpus rank"
 test_expect_success 'every type and operation' 'right 100 "$nodes" --plan nodes -b 72 -e 72000 -f 1000 -d all -o all -n 1 -w 0'
@@ -71,7 +76,7 @@ test_expect_success 'beside NCCL in all its ways' '
     right 3 "$nodes" --plan nodes -b 64K -e 4M -f 8 -n 3 --peer "nccl:best${PCIE_IPC_NCCL:+:$PCIE_IPC_NCCL}"'
 times
 test_expect_success 'pcie-ipc-tune makes a table for them' '
-    on_gpus verbose pcie-ipc-tune --backend cuda -b 1K -e 4M --time 10 -o "$PWD/table" >out 2>err; status=$?
+    CLIENT_TIMEOUT=170 on_gpus verbose pcie-ipc-tune --backend cuda -b 1K -e 4M --time 10 -o "$PWD/table" >out 2>err; status=$?
     cat out err && test $status = 0 && test -s table'
 cat table 2>/dev/null | grep -v '^#' | sed 's/^/#   /'
 test_expect_success 'which the next job takes' 'PCIE_IPC_TABLE=$PWD/table right 5 "$nodes" -b 1K -e 4M -f 8 -n 5'

@@ -285,9 +285,12 @@ def main():
     parser.add_argument("--count", type=int, default=1 << 18, help="elements of a call, for killed")
     parser.add_argument("--timeout", type=float, default=600, help="seconds until PyTorch gives a call up")
     options = parser.parse_args()
-    torch.cuda.set_device(LOCAL)
+    device = LOCAL % torch.cuda.device_count()
+    if device != LOCAL:  # NCCL refuses two ranks of one host on a GPU: each is a host of its own to it
+        os.environ["NCCL_HOSTID"] = "rank%d" % RANK
+    torch.cuda.set_device(device)
     dist.init_process_group("nccl", rank=RANK, world_size=SIZE, timeout=timedelta(seconds=options.timeout),
-                            device_id=torch.device("cuda", LOCAL))
+                            device_id=torch.device("cuda", device))
     jobs[options.job](options)
     torch.cuda.synchronize()
     total = torch.tensor([wrong], device="cuda")
