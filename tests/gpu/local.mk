@@ -173,7 +173,7 @@ tests_unit_ce_LDADD = libpipc-exec.la $(UNIT_LIBS)
 # Streams that are queues of the test's, and a driver that pins; these need CUDA's header.
 if HAVE_CUDA
 if HAVE_CMOCKA
-check_PROGRAMS += tests/unit/ce_streams tests/unit/cuda_launch tests/unit/cuda_order tests/unit/cuda_pin
+check_PROGRAMS += tests/unit/ce_streams tests/unit/cuda_launch tests/unit/cuda_ll128 tests/unit/cuda_order tests/unit/cuda_pin
 endif
 endif
 tests_unit_ce_streams_SOURCES = tests/unit/ce_streams.c tests/unit/ce_queues.c tests/unit/ce_queues.h \
@@ -189,6 +189,10 @@ tests_unit_cuda_launch_SOURCES = tests/unit/cuda_launch.c runtime/exec/cuda_laun
 tests_unit_cuda_launch_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_cuda_launch_CFLAGS = $(UNIT_CFLAGS)
 tests_unit_cuda_launch_LDADD = $(UNIT_LIBS)
+tests_unit_cuda_ll128_SOURCES = tests/unit/cuda_ll128.c runtime/exec/cuda_ll128.c
+tests_unit_cuda_ll128_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_unit_cuda_ll128_CFLAGS = $(UNIT_CFLAGS)
+tests_unit_cuda_ll128_LDADD = libpipc-exec.la $(UNIT_LIBS)
 tests_unit_cuda_order_SOURCES = tests/unit/cuda_order.c runtime/exec/cuda_order.c runtime/exec/cuda_driver.c
 tests_unit_cuda_order_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_unit_cuda_order_CFLAGS = $(UNIT_CFLAGS)

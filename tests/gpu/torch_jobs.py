@@ -169,6 +169,9 @@ def memory(options):
     else:
         reduces("symmetric memory", lambda n: symmetric.empty(n, device="cuda"))
     backend = dist.distributed_c10d._get_default_group()._get_backend(torch.device("cuda"))
+    if not backend.supports_tensor_alloc(torch.device("cuda")):  # under MPS
+        say("pool of NCCL: not here")
+        return
     for symm in (False, True):
         pool = torch.cuda.MemPool(backend.mem_allocator)
         with torch.cuda.use_mem_pool(pool):
