@@ -100,7 +100,7 @@ is "the order of the user's own mask stays" "$(cut -d' ' -f2,4 got | xargs)" '0,
 
 /usr/bin/srun -w n1 -n1 --gpus-per-node=3 sleep 120 2>/dev/null &
 other=$!
-until_true 10 node_is n1 mixed
+until_true 10 node_is n1 'mixed|allocated'
 # The two tasks' GPUs first, all of the step's five there, for both tasks alike
 larger_switch_first() {
     test "$(cut -d' ' -f4 got | xargs)" = '4 5' && test "$(cut -d' ' -f2 got | uniq | wc -l)" = 1 &&

@@ -54,7 +54,7 @@ all_lands() {
         test "$(sort -k2n out | cut -d" " -f3 | xargs)" = "'"$2"'"'
     /usr/bin/srun -n1 --gpus-per-node=3 sleep 120 2>/dev/null &
     run=$!
-    until_true 10 node_is n1 mixed
+    until_true 10 node_is n1 'mixed|allocated'
     test_expect_success "$1: beside another job, device SLURM_LOCALID" '
         srun -n4 --gpus-per-node=5 --pcie-ipc landing "$devices" $sysroot localid >out && test "$(cut -d" " -f3 out | sort -u | wc -l)" = 4'
     test_expect_success "$1: beside another job, device 0" '
