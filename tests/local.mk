@@ -15,10 +15,11 @@ include $(srcdir)/tests/lint/local.mk
 include $(srcdir)/tests/gpu/local.mk
 include $(srcdir)/tests/nccl/local.mk
 
+# What takes long begins early: at the end there is nothing to run beside it.
+TESTS += $(LINT_TESTS)
 if HAVE_CMOCKA
 TESTS += $(check_PROGRAMS)
 endif
-TESTS += $(LINT_TESTS)
 EXTRA_DIST += $(LINT_TESTS)
 EXTRA_DIST += tests/in-release tests/calibrate tests/cuda12-toolkit tests/measure-cpu tests/measure-gate tests/measure-gpu tests/measure-nodes tests/measure_nodes.py tests/measure_summary.py tests/nodes-all
 
