@@ -75,12 +75,17 @@ times
 test_expect_success 'beside NCCL in all its ways' '
     right 3 "$nodes" --plan nodes -b 64K -e 4M -f 8 -n 3 --peer "nccl:best${PCIE_IPC_NCCL:+:$PCIE_IPC_NCCL}"'
 times
-test_expect_success 'pcie-ipc-tune makes a table for them' '
-    CLIENT_TIMEOUT=170 on_gpus verbose pcie-ipc-tune --backend cuda -b 1K -e 4M --time 10 -o "$PWD/table" >out 2>err; status=$?
-    cat out err && test $status = 0 && test -s table'
-cat table 2>/dev/null | grep -v '^#' | sed 's/^/#   /'
-test_expect_success 'which the next job takes' 'PCIE_IPC_TABLE=$PWD/table right 5 "$nodes" -b 1K -e 4M -f 8 -n 5'
-times
+if [ "$(real_gpus)" = 1 ]; then
+    skip 'pcie-ipc-tune makes a table for them' 'one GPU for both nodes: each call waits for its turn, and it takes minutes'
+    skip 'which the next job takes' 'no table was made'
+else
+    test_expect_success 'pcie-ipc-tune makes a table for them' '
+        on_gpus verbose pcie-ipc-tune --backend cuda -b 1K -e 4M --time 10 -o "$PWD/table" >out 2>err; status=$?
+        cat out err && test $status = 0 && test -s table'
+    sed "/^#/d; s/^/#   /" table 2>/dev/null
+    test_expect_success 'which the next job takes' 'PCIE_IPC_TABLE=$PWD/table right 5 "$nodes" -b 1K -e 4M -f 8 -n 5'
+    times
+fi
 
 # An unmodified program: the plugin's preload, and our plan by the variable
 report() {

@@ -169,11 +169,13 @@ def memory(options):
     else:
         reduces("symmetric memory", lambda n: symmetric.empty(n, device="cuda"))
     backend = dist.distributed_c10d._get_default_group()._get_backend(torch.device("cuda"))
-    if not backend.supports_tensor_alloc(torch.device("cuda")):  # under MPS
-        say("pool of NCCL: not here")
+    try:
+        allocator = backend.mem_allocator
+    except RuntimeError as why:  # under MPS
+        say(f"pools of NCCL: not here: {str(why).splitlines()[0]}")
         return
     for symm in (False, True):
-        pool = torch.cuda.MemPool(backend.mem_allocator)
+        pool = torch.cuda.MemPool(allocator)
         with torch.cuda.use_mem_pool(pool):
             whole = torch.empty(16 << 20, device="cuda")
         backend.register_mem_pool(pool, symm=symm)
