@@ -10,7 +10,8 @@ grep -q 'define HAVE_UCX 1' "$cluster_build/config.h" ||
     skip_all 'built without UCX: ranks on several nodes are refused (20-allreduce.t)'
 # Jobs of several components are the backfill scheduler's.  n5 to n9 are for what takes long, beside the rest; the cable of
 # n6 is a relay.
-cluster_start NODES=9 GPUS=0 PLUGSTACK=none ISOLATE=net SCHEDULER=backfill NET_RELAY=n6
+# A step begins behind the relay, too: Slurm's own connections give up after 2 s, and a SYN that is lost twice comes after 3.
+cluster_start NODES=9 GPUS=0 PLUGSTACK=none ISOLATE=net SCHEDULER=backfill NET_RELAY=n6 SLURM_CONF_EXTRA=TCPTimeout=20
 
 test_expect_success 'a node is a network of its own, and the wire counts' '
     srun -N2 -n2 readlink /proc/self/ns/net | sort -u | wc -l | grep -qx 2 &&
