@@ -5,8 +5,8 @@
  *
  * All blocks share each chunk. They wait for copy engines, the own and the peers', and these wait
  * for the last block to be through with a chunk where a message is longer than the ring: so all
- * blocks must be resident at once, as those of the other kernels. Else those that have started use up
- * the ring, and wait for those that have not.
+ * blocks must be resident at once, as those of the other kernels. Else those that have started use
+ * up the ring, and wait for those that have not.
  * The sum goes in rank order, with the operations of reduce.cuh: the bits of the one-shot plan, on
  * every rank.
  */
