@@ -1,7 +1,7 @@
 /* tests/gpu/exec_cuda.c - the CUDA executor: right sums for every plan, in stages and by host
  * memory too, type, size, alignment, in and out of place, on two streams, in replayed graphs; peers
- * that die, abort or come late. A GPU a rank: two ranks that wait for each other on one GPU need
- * not make progress.
+ * that die, abort or come late. A GPU a rank, or one that MPS shares out (gpu.h): else two ranks
+ * that wait for each other on one GPU need not make progress.
  *
  * Built twice: as it ships, and with delays (PIPC_PERTURB), where each wait is also taken out once
  * and the result must then be wrong. Skipped where there is no GPU.
