@@ -54,8 +54,8 @@ static pipc__plan_t *plan_of(const place_t *p)
     return plan;
 }
 
-/* As connected and prepared for the one plan; close_rank() frees it. */
-static pipc__cuda_exec_t *open_rank(const place_t *p, int rank)
+/* As connected and prepared for *plan, the one that it has; close_rank() frees both. */
+static pipc__cuda_exec_t *open_rank(const place_t *p, int rank, pipc__plan_t **plan)
 {
     pipc__cuda_exec_t *x = calloc(1, sizeof(*x));
 
@@ -64,14 +64,14 @@ static pipc__cuda_exec_t *open_rank(const place_t *p, int rank)
     x->rank = rank;
     x->size = p->nranks;
     x->layout = pipc__layout(p->staging, p->nranks);
-    x->programs[0].plan = plan_of(p);
+    x->programs[0].plan = *plan = plan_of(p);
     pipc__cuda_ll128_prepare(x, 0);
     return x;
 }
 
-static void close_rank(pipc__cuda_exec_t *x)
+static void close_rank(pipc__cuda_exec_t *x, pipc__plan_t *plan)
 {
-    pipc__plan_free((pipc__plan_t *)x->programs[0].plan);
+    pipc__plan_free(plan);
     free(x);
 }
 
@@ -101,22 +101,24 @@ static void ll128_runs_over_nvlink_alone(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         for (int rank = 0; rank < 2; rank++) {
-            pipc__cuda_exec_t *x = open_rank(&table[i], rank);
+            pipc__plan_t *plan;
+            pipc__cuda_exec_t *x = open_rank(&table[i], rank, &plan);
             if (try_bytes(x, 4000) != (table[i].can ? PIPC_OK : PIPC_ERR_UNSUPPORTED))
                 fail_msg("%s: rank %d", table[i].what, rank);
-            close_rank(x);
+            close_rank(x, plan);
         }
 }
 
 static void long_messages_are_refused(void **state)
 {
     const place_t p = {"", PIPC__ONE_SHOT, 2, true, false, 64 * MB, true};
-    pipc__cuda_exec_t *x = open_rank(&p, 0);
+    pipc__plan_t *plan;
+    pipc__cuda_exec_t *x = open_rank(&p, 0, &plan);
 
     (void)state;
     assert_int_equal(try_bytes(x, pipc__ll128_bytes_max(2)), PIPC_OK);
     assert_int_equal(try_bytes(x, pipc__ll128_bytes_max(2) + 1), PIPC_ERR_INVALID);
-    close_rank(x);
+    close_rank(x, plan);
 }
 
 int main(void)
