@@ -448,6 +448,8 @@ static int one_life(run_t *t, uint64_t number, bool *more)
     while (!bad && *more && number % batches);
     if (t->o->device->forget)
         t->o->device->forget();
+    while (t->hung) /* the watch has the communicator, and ends the process */
+        pause();
     t->what = "destroying the communicator";
     pipc_comm_t *comm = atomic_exchange(&t->comm, NULL);
     pipc_status_t st = pipc_comm_destroy(comm);
