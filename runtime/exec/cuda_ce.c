@@ -30,6 +30,7 @@
 #include "runtime/exec/perturb.h"
 
 #define PAGE 4096
+#define ODD_MOST ((size_t)512 << 10)
 
 #ifdef PIPC_PERTURB
 #define DROPPED_CE(wait) (pipc__perturb.drop_ce == (wait))
@@ -321,6 +322,23 @@ static CUresult tell_pushed(pipc__cuda_exec_t *x, CUstream stream, int peer, con
                    : write_flag(x, stream, come, k->end);
 }
 
+/* Within a GPU, as between ranks that share one under MPS, the driver takes a copy of 1 MB or more
+ * from an address that 4 does not divide to where kernels are queued (seen: 580 on H200): behind
+ * one that waits for this copy. So it takes, whatever the address, rows (cuMemcpy2DAsync). Shorter
+ * copies it leaves to the copy engines. Between GPUs no such thing was seen, but nothing says so.
+ */
+static CUresult copy_to_peer(pipc__cuda_exec_t *x, CUdeviceptr to, CUdeviceptr from, size_t bytes,
+                             CUstream stream)
+{
+    const size_t most = from % 4 ? ODD_MOST : bytes;
+    CUresult rc = CUDA_SUCCESS;
+
+    for (size_t at = 0; !rc && at < bytes; at += most)
+        rc = x->cu->MemcpyDtoDAsync(to + at, from + at, bytes - at < most ? bytes - at : most,
+                                    stream);
+    return rc;
+}
+
 static CUresult push(pipc__cuda_exec_t *x, const char *send, int peer, const chunk_t *k)
 {
     const size_t to = ring_at(x, peer, x->rank) + k->in_ring;
@@ -333,7 +351,7 @@ static CUresult push(pipc__cuda_exec_t *x, const char *send, int peer, const chu
         rc = wait_room(x, stream, peer, k);
     if (!rc)
         rc = host ? x->cu->MemcpyDtoHAsync(host_at(x, peer, to), from, k->bytes, stream)
-                  : x->cu->MemcpyDtoDAsync(device_at(x, peer, to), from, k->bytes, stream);
+                  : copy_to_peer(x, device_at(x, peer, to), from, k->bytes, stream);
     if (!rc)
         rc = tell_pushed(x, stream, peer, k);
     return rc;

@@ -76,15 +76,23 @@ static void free_rings(const pipc__ce_args_t *a, uint64_t end)
             __atomic_store_n(a->room[q], end, __ATOMIC_RELEASE);
 }
 
+/* Where addresses may be odd. */
+static float float_at(const char *from, size_t i)
+{
+    float f;
+
+    memcpy(&f, from + 4 * i, 4);
+    return f;
+}
+
 /* Floats [from, to) of the chunk at @at, which begins at @in_ring. */
 static void sum_part(const pipc__ce_args_t *a, size_t at, size_t in_ring, size_t from, size_t to)
 {
     for (size_t i = from; i < to; i++) {
         float sum = 0;
         for (uint32_t q = 0; q < a->nranks; q++)
-            sum += q == a->rank ? ((const float *)(const void *)(a->send + at))[i]
-                                : ((const float *)(const void *)(a->ring[q] + in_ring))[i];
-        ((float *)(void *)(a->recv + at))[i] = sum;
+            sum += q == a->rank ? float_at(a->send + at, i) : float_at(a->ring[q] + in_ring, i);
+        memcpy(a->recv + at + 4 * i, &sum, 4);
     }
 }
 
@@ -141,8 +149,19 @@ static bool step_sum(work_t *w, bool *over)
 
 /* --- the scheduler --------------------------------------------------------------------------- */
 
+/* What is queued among kernels has to wait while one of the caller's does. */
+static bool is_summing(void)
+{
+    for (int i = 0; i < nstreams; i++)
+        if (streams[i].first && streams[i].first->kind == SUM)
+            return true;
+    return false;
+}
+
 static bool step_copy(work_t *w, bool *over)
 {
+    if (w->among_kernels && is_summing())
+        return false;
     size_t from = w->bytes * (size_t)w->step / PIECES, to;
 
     to = w->bytes * (size_t)++w->step / PIECES;
@@ -225,20 +244,28 @@ static void *at(CUdeviceptr p)
     return (void *)(uintptr_t)p;
 }
 
-CUresult queues_copy(void *to, const void *from, size_t bytes, CUstream s)
+static CUresult enqueue_copy(void *to, const void *from, size_t bytes, bool among_kernels,
+                             CUstream s)
 {
     work_t *w = add(s, COPY);
 
     w->to = to;
     w->from = from;
     w->bytes = bytes;
+    w->among_kernels = among_kernels;
     run_some();
     return CUDA_SUCCESS;
 }
 
+CUresult queues_copy(void *to, const void *from, size_t bytes, CUstream s)
+{
+    return enqueue_copy(to, from, bytes, false, s);
+}
+
+/* As the driver does it within a GPU. */
 static CUresult d_to_d(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream s)
 {
-    return queues_copy(at(to), at(from), bytes, s);
+    return enqueue_copy(at(to), at(from), bytes, bytes >= 1 << 20 && (to | from) % 4, s);
 }
 
 static CUresult d_to_h(void *to, CUdeviceptr from, size_t bytes, CUstream s)

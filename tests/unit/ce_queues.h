@@ -33,6 +33,7 @@ typedef struct work {
     char *to;
     const char *from;
     size_t bytes;
+    bool among_kernels; /* COPY: in a queue of the caller's kernels */
     uint64_t *flag, value;
     event_t *event;
     int step;
