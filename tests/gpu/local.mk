@@ -116,7 +116,7 @@ tests_gpu_killed_SOURCES = tests/gpu/killed.c tests/gpu/gpu.c tests/gpu/gpu.h \
 	tests/unit/exec_calls.h tests/unit/ranks.c tests/unit/ranks.h
 tests_gpu_killed_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_gpu_killed_LDADD = libpipc-comm.la
-LINT_TESTS += tests/gpu/mps.t tests/gpu/nodes.t
+LINT_TESTS += tests/gpu/mps.t tests/gpu/nodes.t tests/gpu/slurm.t
 
 # Ranks of one machine as several nodes; tests/gpu/nodes runs it over all that NCCL may go over.
 if HAVE_CUDA
