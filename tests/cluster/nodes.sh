@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154
-# nodes.sh - jobs of ./faults over several nodes that make calls without end; for 50-nodes.t and 51-nodes-failures.t
+# nodes.sh - jobs over several nodes, some of ./faults that make calls without end; for 50-nodes.t, 51-nodes-failures.t and
+# 52-nodes-tables.t
 #
 # build_faults                      compiles it against what is installed
 # begin NAME NODES RANKS OPTION...  a job with RANKS ranks on each of these nodes; returns when all are at it
@@ -10,6 +11,7 @@
 # pids_of NODE                      its ranks on that node
 # now_ms                            the time of day
 # named_in_time NAME NODE SINCE MSEC RANK...   each rank has an error that names the node, or a rank of it, MSEC after SINCE at most
+# all_zero FILE ROWS                the benchmark's table has ROWS rows and every #wrong in them is 0
 
 build_faults() {
     gcc -std=c11 -D_GNU_SOURCE -Wall -O2 -o faults "$cluster_dir/faults.c" -I"$cluster_prefix/include" \
@@ -64,4 +66,8 @@ named_in_time() {
         at=$(sed -n 's/.*error after \([0-9]*\) ms.*/\1/p' "$name.$rank")
         grep 'error after' "$name.$rank" | grep -qw "on $node" && test $((at - since)) -le "$most" || { echo "after $((at - since)) ms"; return 1; }
     done
+}
+
+all_zero() {
+    awk -v want="$2" '/^ / { rows++; if ($9 != 0 || $13 != 0) bad++ } END { exit !(rows == want && !bad) }' "$1"
 }
