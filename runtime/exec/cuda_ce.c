@@ -322,10 +322,11 @@ static CUresult tell_pushed(pipc__cuda_exec_t *x, CUstream stream, int peer, con
                    : write_flag(x, stream, come, k->end);
 }
 
-/* Within a GPU, as between ranks that share one under MPS, the driver takes a copy of 1 MB or more
- * from an address that 4 does not divide to where kernels are queued (seen: 580 on H200): behind
- * one that waits for this copy. So it takes, whatever the address, rows (cuMemcpy2DAsync). Shorter
- * copies it leaves to the copy engines. Between GPUs no such thing was seen, but nothing says so.
+/* Within a GPU, as between ranks that share one under MPS, a copy of 1 MB or more from an address
+ * that 4 does not divide never ended where kernels waited for it (seen: 580 on H200): the driver
+ * takes it, as it seems, to where kernels are queued. So it was with rows (cuMemcpy2DAsync) of such
+ * addresses. Shorter copies it leaves to the copy engines. Between GPUs none was seen to hang, but
+ * nothing promises that.
  */
 static CUresult copy_to_peer(pipc__cuda_exec_t *x, CUdeviceptr to, CUdeviceptr from, size_t bytes,
                              CUstream stream)

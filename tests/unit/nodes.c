@@ -1,5 +1,6 @@
 /* tests/unit/nodes.c - which ranks are on which node and rail; what cards and votes of several
- * nodes come to. All in tables: the same goes over real exchanges in tests/cluster/50-nodes.t */
+ * nodes come to. All in tables: the same goes over real exchanges in
+ * tests/cluster/52-nodes-tables.t */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
